@@ -1,0 +1,63 @@
+"""The access token: a JWT of 15 minutes that names a person and a session, and proves nothing else (AUTH-3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import jwt
+from bson import ObjectId
+
+from app.accounts.actors import Role
+from app.core.clock import Clock
+from app.core.ids import is_id
+
+ACCESS_LIFE = timedelta(minutes=15)
+ISSUER, AUDIENCE = "workorders", "workorders-api"
+_ALGORITHM = "HS256"
+_CLAIMS = ["sub", "role", "sid", "iss", "aud", "iat", "exp"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessClaims:
+    """Whom a valid token names. The role in it is for clients only; ours comes from the database (AUTH-5)."""
+
+    user_id: ObjectId
+    sid: str
+
+
+class AccessTokens:
+    def __init__(self, key: str, clock: Clock) -> None:
+        self._key = key
+        self._clock = clock
+
+    def issue(self, user_id: ObjectId, role: Role, sid: str) -> str:
+        now = self._clock.now()
+        claims = {
+            "sub": str(user_id),
+            "role": role,
+            "sid": sid,
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "iat": int(now.timestamp()),
+            "exp": int((now + ACCESS_LIFE).timestamp()),
+        }
+        return jwt.encode(claims, self._key, algorithm=_ALGORITHM)
+
+    def read(self, token: str) -> AccessClaims | None:
+        """The claims of a token that we signed and that has not expired, else None."""
+        try:
+            claims = jwt.decode(
+                token,
+                self._key,
+                algorithms=[_ALGORITHM],
+                audience=AUDIENCE,
+                issuer=ISSUER,
+                options={"require": _CLAIMS, "verify_exp": False, "verify_iat": False},  # the desk's clock decides
+            )
+        except jwt.InvalidTokenError:
+            return None
+        user_id, sid, expires = claims["sub"], claims["sid"], claims["exp"]
+        if not is_id(user_id) or not isinstance(sid, str) or not isinstance(expires, int):
+            return None
+        return AccessClaims(ObjectId(user_id), sid) if expires > self._clock.now().timestamp() else None

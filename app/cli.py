@@ -1,0 +1,189 @@
+"""The `desk` command. Each command reads the settings first: a bad one is one line on stderr and exit code 1.
+
+What a command runs is imported when it runs: `desk --help` needs none of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from app.core.settings import Settings, SettingsError, load_settings
+from app.local.errors import LocalServiceError
+from app.local.signals import raise_on_stop_signals, stop_signals_ignored_at_exit
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_WEB_GRACE_S = 5
+"""How long open requests may take once the web process was asked to stop; the launcher waits longer."""
+_INTERRUPTED = 130
+
+
+@click.group()
+def desk() -> None:
+    """Work Order Desk."""
+
+
+@desk.command()
+def up() -> int:
+    """Start everything on this machine: services, seed, web, worker, demo model."""
+    from app.local import launcher  # noqa: PLC0415
+
+    return launcher.up(load_settings(), _say)
+
+
+@desk.command()
+def web() -> int:
+    """Serve the pages and the API."""
+    from app.local.ports import bind  # noqa: PLC0415
+
+    settings = load_settings()
+    with bind(settings.host, settings.port) as listener, _stores(settings), _until_stopped():
+        server = _web_server(settings)
+        server.run(sockets=[listener])
+        return 0 if server.started else 1
+    return 0
+
+
+@desk.command()
+def worker() -> None:
+    """Run the triage agent and the sweepers."""
+    with _stores(load_settings()) as settings, _until_stopped():
+        from worker.main import run  # noqa: PLC0415
+
+        run(settings)
+
+
+@desk.command()
+def seed() -> None:
+    """Create the three users and the sample work orders, once."""
+    with _stores(load_settings()) as settings:
+        _seed(settings)
+
+
+@desk.command()
+def services() -> None:
+    """Run MongoDB and Valkey alone, until Ctrl-C."""
+    with _stores(load_settings()) as settings, _until_stopped():
+        _say(f"MONGODB_URI={_without_password(settings.mongodb_uri)}")
+        _say(f"REDIS_URL={_without_password(settings.redis_url)}")
+        threading.Event().wait()
+
+
+@desk.command("demo-model")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=8100, show_default=True, type=click.IntRange(1, 65535))
+def demo_model(host: str, port: int) -> None:
+    """Serve the demo model: an OpenAI-compatible server of keyword rules, no language model."""
+    from app.llm.demo.server import serve  # noqa: PLC0415
+    from app.local.ports import require_free  # noqa: PLC0415
+
+    require_free(host, port)
+    with _until_stopped():
+        asyncio.run(serve(host, port))
+
+
+@desk.command("demo-reset")
+def demo_reset() -> None:
+    """Delete the embedded data of a stopped desk and seed it anew."""
+    from app.local.services import clear_data  # noqa: PLC0415
+
+    settings = load_settings()
+    if settings.mongodb_uri or settings.redis_url:
+        raise LocalServiceError("MONGODB_URI or REDIS_URL is set: demo-reset clears only the embedded data.")
+    clear_data(settings.desk_dir)
+    with _stores(settings) as seeded:
+        _seed(seeded)
+
+
+def main() -> NoReturn:
+    """Runs the command line and exits."""
+    raise_on_stop_signals()
+    try:
+        code = desk.main(standalone_mode=False, prog_name="desk")
+    except SettingsError as error:
+        _fail(error.lines)
+    except LocalServiceError as error:
+        _fail([str(error)])
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(_INTERRUPTED)
+    sys.exit(code or 0)
+
+
+def _until_stopped() -> AbstractContextManager[None]:
+    """What runs until it is stopped ends well when it is."""
+    return suppress(KeyboardInterrupt)
+
+
+@contextmanager
+def _stores(settings: Settings) -> Iterator[Settings]:
+    """The settings with the addresses of MongoDB and Valkey, in the environment too; embedded ones if none are set."""
+    from app.local.services import start_services  # noqa: PLC0415
+
+    if settings.is_production:
+        yield settings
+        return
+    with (
+        start_services(settings.desk_dir, mongodb_uri=settings.mongodb_uri, redis_url=settings.redis_url) as running,
+        stop_signals_ignored_at_exit(),
+    ):
+        os.environ.update(running.environment)
+        yield settings.model_copy(update={"mongodb_uri": running.mongodb_uri, "redis_url": running.redis_url})
+
+
+def _seed(settings: Settings) -> None:
+    from app.seed import run  # noqa: PLC0415
+
+    for line in asyncio.run(run(settings)).lines():
+        _say(line)
+
+
+def _web_server(settings: Settings) -> uvicorn.Server:
+    import uvicorn  # noqa: PLC0415
+
+    config = uvicorn.Config(
+        "app.main:create_app",
+        factory=True,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level=settings.log_level,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_WEB_GRACE_S,
+    )
+    return uvicorn.Server(config)
+
+
+def _without_password(address: str) -> str:
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://…@{rest.rpartition('@')[2]}" if "@" in rest else address
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # a terminal that is gone must not keep the children from being stopped
+        print(line, flush=True)
+
+
+def _fail(lines: list[str]) -> NoReturn:
+    for line in lines:
+        print(line, file=sys.stderr)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

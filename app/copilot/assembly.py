@@ -1,0 +1,132 @@
+"""The copilot, put together: called once, where the program is assembled."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from app.accounts.assembly import AccountsFeature
+from app.copilot.approvals import Approvals
+from app.copilot.confirmation import ConfirmationTokens
+from app.copilot.dispatch import Dispatcher
+from app.copilot.endings import Endings
+from app.copilot.engine import RunEngine
+from app.copilot.events import EventLog
+from app.copilot.execution import Execution
+from app.copilot.hub import EventHub
+from app.copilot.loop import RunLoop
+from app.copilot.provider_step import ProviderStep
+from app.copilot.repository import SessionRepository
+from app.copilot.service import CopilotService
+from app.copilot.staging import Staging
+from app.copilot.watching import Watching
+from app.core.clock import Clock
+from app.core.mongo import Database
+from app.core.redis import RedisClient
+from app.core.settings import Settings
+from app.governance.spend import SpendLedger
+from app.llm.port import ChatProvider, ChatRequest, Completion, Delta, Prices, ProviderUnavailable
+from app.runs.service import RunService
+from app.tools.order_reads import (
+    AdminListUsers,
+    AdminListWorkOrders,
+    AdminMetrics,
+    GetProfile,
+    ListMyWorkOrders,
+    SearchMyWorkOrders,
+)
+from app.tools.order_writes import CreateWorkOrder, DeleteWorkOrder, UpdateWorkOrder
+from app.tools.registry import ToolRegistry
+from app.work_orders.service import WorkOrderService
+
+
+@dataclass(frozen=True, slots=True)
+class CopilotFeature:
+    """The services behind the copilot's doors."""
+
+    copilot: CopilotService
+    approvals: Approvals
+    engine: RunEngine
+    hub: EventHub
+    watching: Watching
+    registry: ToolRegistry
+
+
+class NoProvider:
+    """Stands where a provider would, on a desk without AI (D-22)."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[Delta]:  # noqa: ARG002
+        raise ProviderUnavailable("AI is off")
+        yield  # pragma: no cover - makes this an async generator
+
+    async def complete(self, request: ChatRequest) -> Completion:  # noqa: ARG002
+        raise ProviderUnavailable("AI is off")
+
+
+def desk_tools(accounts: AccountsFeature, orders: WorkOrderService) -> ToolRegistry:
+    """The copilot's tools in the order the model sees them (003 §4.2)."""
+    return ToolRegistry(
+        [
+            ListMyWorkOrders(orders),
+            SearchMyWorkOrders(orders),
+            GetProfile(accounts.accounts),
+            AdminListWorkOrders(orders),
+            AdminListUsers(accounts.user_admin),
+            AdminMetrics(accounts.accounts, orders),
+            CreateWorkOrder(orders),
+            UpdateWorkOrder(orders),
+            DeleteWorkOrder(orders),
+        ]
+    )
+
+
+def open_copilot(
+    settings: Settings,
+    *,
+    clock: Clock,
+    database: Database,
+    redis: RedisClient,
+    prefix: str,
+    provider: ChatProvider | None,
+    runs: RunService,
+    ledger: SpendLedger,
+    accounts: AccountsFeature,
+    orders: WorkOrderService,
+) -> CopilotFeature:
+    """Needs the documents bound. Enter `hub.running()` and `engine.running()` for the program's life."""
+    people = accounts.accounts
+    prices = Prices(settings.ai_price_per_1m_input, settings.ai_price_per_1m_output)
+    events, registry = EventLog(redis, prefix), desk_tools(accounts, orders)
+    staging = Staging(runs, events, clock, settings.ai_approval_ttl_ms)
+    execution = Execution(runs, registry, staging, people, events)
+    endings = Endings(runs, events)
+    loop = RunLoop(
+        runs,
+        ProviderStep(provider or NoProvider(), ledger, prices, events),
+        Dispatcher(runs, registry, staging, events, clock),
+        execution,
+        registry,
+        orders,
+        clock,
+        settings,
+    )
+    engine = RunEngine(runs, loop, execution, endings, people, ledger, settings)
+    tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
+    hub = EventHub(redis, prefix)
+    return CopilotFeature(
+        copilot=CopilotService(
+            SessionRepository(database),
+            runs,
+            engine,
+            clock,
+            model=settings.ai_model,
+            enabled=settings.ai_enabled,
+        ),
+        approvals=Approvals(
+            runs, engine, execution, endings, events, tokens, orders, clock, settings.ai_approval_ttl_ms
+        ),
+        engine=engine,
+        hub=hub,
+        watching=Watching(runs, hub, settings.ai_sse_keepalive_ms),
+        registry=registry,
+    )

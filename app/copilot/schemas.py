@@ -1,0 +1,36 @@
+"""The copilot on the wire (003 §8.3, D-6)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.core.schemas import Moment, Strict, Text, Wire
+
+Content = Annotated[Text, Field(min_length=1, max_length=4000)]
+
+
+class CopilotSessionPublic(Wire):
+    """One conversation."""
+
+    id: str
+    user_id: str
+    status: Literal["active", "archived", "expired"]
+    created_at: Moment
+    updated_at: Moment
+
+
+class MessageIn(Strict):
+    """`{content}`, 1 to 4,000 characters (COP-2). `workOrderId` names the order on the person's screen."""
+
+    content: Content
+    work_order_id: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{24}$")] | None = None
+
+
+class Decision(Strict):
+    """`{approve, reason?, confirmationToken?}` (D-6)."""
+
+    approve: bool
+    reason: Annotated[Text, Field(max_length=500)] | None = None
+    confirmation_token: Annotated[str, Field(max_length=200)] | None = None

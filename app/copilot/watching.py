@@ -1,0 +1,112 @@
+"""What one watcher sees of a run: live from the hub, and from MongoDB where the stream has a hole (D-2)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from bson import ObjectId
+from redis.exceptions import RedisError
+
+from app.copilot.events import Entry, RunEvent, Token, identity, is_last
+from app.copilot.hub import START, EventHub, Gap, Silence
+from app.copilot.replay import replay
+from app.runs.models import AgentRun
+from app.runs.service import RunService
+
+NO_ID = ""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What this watcher has had already, so that telling again from MongoDB repeats nothing."""
+
+    identities: set[str]
+    characters: int = 0
+
+    def note(self, event: RunEvent) -> None:
+        if isinstance(event, Token):
+            self.characters += len(event.content)
+        else:
+            self.identities.add(identity(event))
+
+    def missing(self, events: list[RunEvent]) -> list[RunEvent]:
+        """What of `events` (the whole run so far) is still to be told."""
+        skip = self.characters
+        left: list[RunEvent] = []
+        for event in events:
+            if isinstance(event, Token):
+                rest = event.content[skip:]
+                skip = max(0, skip - len(event.content))
+                if rest:
+                    left.append(Token(content=rest))
+            elif identity(event) not in self.identities:
+                left.append(event)
+        return left
+
+
+class Watching:
+    """Follows runs for the wires. Nothing here writes."""
+
+    def __init__(self, runs: RunService, hub: EventHub, silence_ms: int) -> None:
+        self._runs = runs
+        self._hub = hub
+        self._silence_s = silence_ms / 1000
+
+    async def before(self, run_id: ObjectId, cursor: str) -> list[RunEvent]:
+        """What was told up to `cursor`; empty when the stream does not know it (then `follow` starts anew)."""
+        if cursor == START or not await self._knows(run_id, cursor):
+            return []
+        return [entry.event for entry in await self._hub.history(str(run_id), cursor)]
+
+    async def follow(self, run_id: ObjectId, cursor: str) -> AsyncIterator[Entry | Silence]:
+        """Everything after `cursor`, once, up to and including the run's last event; `Silence` is for pings.
+
+        A cursor that the stream does not know starts from the beginning. Events told from MongoDB have no id.
+        """
+        start = cursor if cursor != START and await self._knows(run_id, cursor) else START
+        told = _Told(set())
+        for event in await self.before(run_id, start):
+            told.note(event)
+        async for item in self._hub_or_database(run_id, start, told):
+            yield item
+            if isinstance(item, Entry) and is_last(item.event):
+                return
+
+    async def _hub_or_database(self, run_id: ObjectId, start: str, told: _Told) -> AsyncIterator[Entry | Silence]:
+        async for entry in self._fill(run_id, told, only_if=await self._stream_is_gone(run_id)):
+            yield entry
+        async with aclosing(self._hub.watch(str(run_id), start, self._silence_s)) as tidings:  # type: ignore[type-var]
+            async for item in tidings:
+                if isinstance(item, Entry):
+                    if isinstance(item.event, Token) or identity(item.event) not in told.identities:
+                        told.note(item.event)
+                        yield item
+                    continue
+                ended = (await self._runs.get(run_id)).status != "running"
+                async for entry in self._fill(run_id, told, only_if=ended or isinstance(item, Gap)):
+                    yield entry
+                if isinstance(item, Silence):
+                    yield item
+
+    async def _fill(self, run_id: ObjectId, told: _Told, *, only_if: bool) -> AsyncIterator[Entry]:
+        """What MongoDB knows beyond what was told."""
+        if not only_if:
+            return
+        run: AgentRun = await self._runs.get(run_id)
+        for event in told.missing(replay(run, await self._runs.calls_of([run_id]))):
+            told.note(event)
+            yield Entry(NO_ID, 0, event)
+
+    async def _stream_is_gone(self, run_id: ObjectId) -> bool:
+        try:
+            return not await self._hub.exists(str(run_id))
+        except (RedisError, OSError, TimeoutError):
+            return True
+
+    async def _knows(self, run_id: ObjectId, cursor: str) -> bool:
+        try:
+            return await self._hub.knows(str(run_id), cursor)
+        except (RedisError, OSError, TimeoutError):
+            return False

@@ -1,0 +1,58 @@
+"""The one MongoDB client of a process.
+
+Writes are acknowledged by the journal (`w=1, j=True`): an approval or an event that was answered survives a crash.
+Correctness rests on single-document conditional writes; no transactions are used (DATA-1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC
+from typing import Any
+
+from beanie import Document, init_beanie
+from bson.codec_options import CodecOptions
+from pymongo import AsyncMongoClient, WriteConcern
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import PyMongoError
+
+Database = AsyncDatabase[dict[str, Any]]
+
+_TIMEOUT_MS = 5_000
+
+
+@asynccontextmanager
+async def open_mongo(uri: str, name: str) -> AsyncIterator[Database]:
+    """A database handle with UTC-aware dates, journaled writes and bounded waits."""
+    client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
+        uri,
+        serverSelectionTimeoutMS=_TIMEOUT_MS,
+        connectTimeoutMS=_TIMEOUT_MS,
+        socketTimeoutMS=4 * _TIMEOUT_MS,
+        waitQueueTimeoutMS=2 * _TIMEOUT_MS,
+        maxPoolSize=64,
+        appname="work-order-desk",
+    )
+    try:
+        yield client.get_database(
+            name,
+            codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
+            write_concern=WriteConcern(w=1, j=True),
+        )
+    finally:
+        await client.close()
+
+
+async def bind_documents(database: Database, documents: Sequence[type[Document]]) -> None:
+    """Binds the Beanie documents to `database` and creates their indexes."""
+    await init_beanie(database=database, document_models=list(documents))
+
+
+async def mongo_answers(database: Database) -> bool:
+    """Whether MongoDB answers a ping."""
+    try:
+        await database.command("ping")
+    except PyMongoError:
+        return False
+    return True

@@ -1,0 +1,156 @@
+"""The assembled desk: adapters chosen, services joined, once per process (web, worker, seed)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from app.accounts.assembly import AccountsFeature, open_accounts
+from app.accounts.events import SessionsEnded
+from app.copilot.assembly import CopilotFeature, open_copilot
+from app.core.clock import Clock, SystemClock
+from app.core.cursors import Cursors
+from app.core.events import Announcements
+from app.core.mongo import Database, bind_documents, open_mongo
+from app.core.redis import RedisClient, open_redis
+from app.core.settings import Settings
+from app.documents import DOCUMENTS
+from app.governance.repository import GovernanceRepository
+from app.governance.service import GovernanceService
+from app.governance.spend import Caps, SpendLedger
+from app.llm.openai_compat import OpenAICompatProvider
+from app.llm.port import ChatProvider
+from app.mail.log import LogMailer
+from app.mail.port import Mailer
+from app.mail.smtp import SmtpAddress, SmtpMailer
+from app.outbox.repository import OutboxRepository
+from app.outbox.service import OutboxService
+from app.runs.call_repository import CallRepository
+from app.runs.repository import RunRepository
+from app.runs.service import RunService
+from app.site.service import SiteService
+from app.web.limits import RateLimiter
+from app.work_orders.assembly import open_work_orders
+from app.work_orders.service import WorkOrderService
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Everything a process of the desk works with."""
+
+    settings: Settings
+    clock: Clock
+    database: Database
+    redis: RedisClient
+    announcements: Announcements
+    limiter: RateLimiter
+    outbox: OutboxService
+    accounts: AccountsFeature
+    orders: WorkOrderService
+    governance: GovernanceService
+    ledger: SpendLedger
+    runs: RunService
+    provider: ChatProvider | None
+    copilot: CopilotFeature
+    site: SiteService
+
+
+@asynccontextmanager
+async def open_desk(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Desk]:
+    """Connects, binds, joins; closes in the opposite order. Raises `ValueError` for a provider address D-19 refuses."""
+    async with AsyncExitStack() as stack:
+        clock = clock or SystemClock()
+        database = await stack.enter_async_context(open_mongo(settings.mongodb_uri, settings.mongodb_db))
+        redis = await stack.enter_async_context(open_redis(settings.redis_url))
+        provider = await _provider(settings, stack)
+        await bind_documents(database, DOCUMENTS)
+        desk = _join(settings, clock, database, redis, provider)
+        stack.push_async_callback(desk.accounts.sign_in.settled)
+        await desk.orders.backfill()
+        yield desk
+
+
+def _join(
+    settings: Settings, clock: Clock, database: Database, redis: RedisClient, provider: ChatProvider | None
+) -> Desk:
+    announcements = Announcements()
+    prefix = f"desk:{settings.mongodb_db}"
+    accounts = open_accounts(settings, clock, announcements, _mailer(settings))
+    outbox = OutboxService(OutboxRepository(database), clock, max_attempts=settings.agent_max_attempts)
+    orders = open_work_orders(
+        database,
+        outbox=outbox,
+        accounts=accounts.accounts,
+        announcements=announcements,
+        cursors=Cursors(settings.cookie_secret.get_secret_value()),
+        clock=clock,
+    )
+    governance_rows = GovernanceRepository(database)
+    caps = Caps(settings.ai_daily_spend_usd, settings.agent_daily_spend_usd, settings.ai_global_daily_spend_usd)
+    ledger = SpendLedger(governance_rows, clock, caps)
+    runs = RunService(RunRepository(database), CallRepository(database), clock, settings.agent_lease_ms)
+    copilot = open_copilot(
+        settings,
+        clock=clock,
+        database=database,
+        redis=redis,
+        prefix=prefix,
+        provider=provider,
+        runs=runs,
+        ledger=ledger,
+        accounts=accounts,
+        orders=orders,
+    )
+    _tell_higher_features(announcements, copilot)
+    return Desk(
+        settings=settings,
+        clock=clock,
+        database=database,
+        redis=redis,
+        announcements=announcements,
+        limiter=RateLimiter(settings.redis_url, prefix),
+        outbox=outbox,
+        accounts=accounts,
+        orders=orders,
+        governance=GovernanceService(governance_rows, clock, settings),
+        ledger=ledger,
+        runs=runs,
+        provider=provider,
+        copilot=copilot,
+        site=SiteService(database, redis),
+    )
+
+
+def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature) -> None:
+    """The table of what lower features tell higher ones."""
+
+    async def stop_runs(ended: SessionsEnded) -> None:
+        await copilot.engine.stop_all_of(ended.user_id, ended.reason)
+
+    announcements.on(SessionsEnded, stop_runs)
+
+
+async def _provider(settings: Settings, stack: AsyncExitStack) -> ChatProvider | None:
+    if not settings.ai_enabled:
+        return None
+    provider = OpenAICompatProvider(
+        settings.ai_base_url,
+        settings.ai_api_key.get_secret_value(),
+        settings.ai_model,
+        allow_local=settings.local_provider_allowed,
+        structured_output=settings.ai_structured_output,
+    )
+    return await stack.enter_async_context(provider)
+
+
+def _mailer(settings: Settings) -> Mailer:
+    if url := settings.smtp_url.get_secret_value():
+        return SmtpMailer(SmtpAddress.parse(url, _sender(settings)))
+    return LogMailer(show_links=settings.app_env == "development")
+
+
+def _sender(settings: Settings) -> str:
+    host = urlsplit(settings.public_url).hostname or "localhost"
+    return f"Work Order Desk <no-reply@{host}>"

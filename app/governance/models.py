@@ -1,0 +1,60 @@
+"""What governs the agents: the triage policy, its audit, the spend of each day (003 §9)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from beanie import Document
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pymongo import ASCENDING, IndexModel
+
+_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow")
+
+
+class AgentConfig(Document):
+    """The policy of one agent; `triage` is the only one (AGT-3)."""
+
+    model_config = _CONFIG
+    name: str
+    enabled: bool = True
+    mode: Literal["suggest", "auto-apply"] = "suggest"
+    allowed_fields: list[str] = Field(default_factory=lambda: ["priority"])
+    daily_action_cap: int = 200
+    flag_threshold: Literal["low", "medium", "high"] = "high"
+    working_hours: str = "*"
+    apply_direction: Literal["both", "raise"] = "both"
+    updated_by: str | None = None
+    updated_at: datetime
+    created_at: datetime
+
+    class Settings:
+        name = "agentconfigs"
+        indexes: ClassVar[list[IndexModel]] = [IndexModel([("name", ASCENDING)], name="name", unique=True)]
+
+
+class OpenReservation(BaseModel):
+    """Money set aside for a provider call that has not ended."""
+
+    model_config = _CONFIG
+    user: str | None = None
+    agent: str | None = None
+    amount: float
+    at: datetime
+
+
+class AgentSpend(Document):
+    """One UTC day's spend, every scope in one document, so that a reservation is one conditional update (D-10)."""
+
+    model_config = _CONFIG
+    key: str
+    spent_usd: float = 0.0
+    users: dict[str, float] = Field(default_factory=dict)
+    agents: dict[str, float] = Field(default_factory=dict)
+    actions: dict[str, int] = Field(default_factory=dict)
+    open: dict[str, OpenReservation] = Field(default_factory=dict)
+
+    class Settings:
+        name = "agentspends"
+        indexes: ClassVar[list[IndexModel]] = [IndexModel([("key", ASCENDING)], name="key", unique=True)]

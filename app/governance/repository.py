@@ -1,0 +1,60 @@
+"""Every query of `agentconfigs` and `agentspends`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
+
+from app.core.mongo import Database
+from app.governance.models import AgentConfig, AgentSpend
+
+
+class GovernanceRepository:
+    """Policies and the spend ledger."""
+
+    def __init__(self, database: Database) -> None:
+        self._configs = database["agentconfigs"]
+        self._spends = database["agentspends"]
+
+    async def config(self, name: str, first: dict[str, Any]) -> AgentConfig:
+        """The agent's policy, made from `first` at its first use."""
+        try:
+            found = await self._configs.find_one_and_update(
+                {"name": name}, {"$setOnInsert": first}, upsert=True, return_document=ReturnDocument.AFTER
+            )
+        except DuplicateKeyError:
+            found = await self._configs.find_one({"name": name})
+        return AgentConfig.model_validate(found)
+
+    async def open_day(self, key: str) -> None:
+        """Makes the day's document beforehand: an upsert with a cap in its predicate would be a DuplicateKey."""
+        try:
+            await self._spends.update_one({"key": key}, {"$setOnInsert": {"spentUsd": 0.0}}, upsert=True)
+        except DuplicateKeyError:
+            return
+
+    async def day(self, key: str) -> AgentSpend | None:
+        found = await self._spends.find_one({"key": key})
+        return AgentSpend.model_validate(found) if found else None
+
+    async def apply(self, predicate: dict[str, Any], update: dict[str, Any]) -> bool:
+        """One conditional update of the ledger; whether it took effect."""
+        result = await self._spends.update_one(predicate, update)
+        return result.matched_count == 1
+
+    async def days_with_open(self, keys: list[str]) -> list[AgentSpend]:
+        cursor = self._spends.find({"key": {"$in": keys}})
+        return [AgentSpend.model_validate(row) async for row in cursor]
+
+    async def drop_leftovers(self, key: str, call_ids: list[str], before: datetime) -> int:
+        """Closes reservations made before `before` without moving money: settled at the reservation."""
+        dropped = 0
+        for call in call_ids:
+            result = await self._spends.update_one(
+                {"key": key, f"open.{call}.at": {"$lt": before}}, {"$unset": {f"open.{call}": ""}}
+            )
+            dropped += result.modified_count
+        return dropped

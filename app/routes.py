@@ -1,0 +1,19 @@
+"""Every controller of the desk, pages then API: start reading here."""
+
+from __future__ import annotations
+
+from litestar.types import ControllerRouterHandler
+
+from app.accounts import api as accounts_api
+from app.accounts import pages as accounts_pages
+from app.site import pages as site_pages
+from app.work_orders import api as orders_api
+from app.work_orders import pages as orders_pages
+
+CONTROLLERS: list[ControllerRouterHandler] = [
+    *site_pages.PAGES,
+    *accounts_pages.PAGES,
+    *orders_pages.PAGES,
+    *accounts_api.API,
+    *orders_api.API,
+]

@@ -1,0 +1,315 @@
+"""The record of what agents do: the only door to runs, messages and calls.
+
+Working runs move by fenced steps (D-1); calls move between outcomes with one winner each (D-6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from bson import ObjectId
+from pydantic.alias_generators import to_camel
+from pymongo.errors import DuplicateKeyError
+
+from app.core.clock import Clock
+from app.core.errors import NotFound
+from app.core.ids import derived_id, new_id
+from app.core.schemas import OffsetPage
+from app.runs import present
+from app.runs.call_repository import CallRepository
+from app.runs.errors import LeaseLostError, MessageDuplicate, RunInProgress
+from app.runs.models import CONTENT_DAYS, AgentMessage, AgentRun, AgentToolCall, Step
+from app.runs.repository import RunRepository
+from app.runs.schemas import AgentRunPublic, RunDetail, RunStatus
+
+_MESSAGES_SHOWN = 1_000
+_DECIDED = frozenset({"approved", "rejected", "expired", "stale", "aborted"})
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What a run starts from."""
+
+    mode: str
+    model: str
+    first: list[Step]
+    user_id: ObjectId | None = None
+    session_id: ObjectId | None = None
+    agent_name: str | None = None
+    idempotency_key: str | None = None
+    request_id: str | None = None
+    work_order_id: ObjectId | None = None
+
+
+class RunService:
+    """Runs and their calls. `lease_ms` is how long a working run may be silent (AGENT_LEASE_MS)."""
+
+    def __init__(self, runs: RunRepository, calls: CallRepository, clock: Clock, lease_ms: int) -> None:
+        self._runs = runs
+        self._calls = calls
+        self._clock = clock
+        self._lease = timedelta(milliseconds=lease_ms)
+
+    # -- starting and stepping ---------------------------------------------------------------------------------
+
+    async def start(self, new: NewRun) -> AgentRun:
+        """Inserts a run, already leased to the caller. Raises `MessageDuplicate` (D-17) or `RunInProgress` (D-26)."""
+        run = self._document(new)
+        try:
+            await self._runs.insert(run)
+        except DuplicateKeyError:
+            if new.user_id and new.idempotency_key:
+                await self.refuse_duplicate(new.user_id, new.idempotency_key)
+            raise RunInProgress from None
+        started = AgentRun.model_validate(run)
+        await self._project(started)
+        return started
+
+    async def refuse_duplicate(self, user_id: ObjectId, key: str) -> None:
+        """Raises `MessageDuplicate` when this key already started a run."""
+        if found := await self._runs.by_idempotency_key(user_id, key):
+            raise MessageDuplicate(str(found))
+
+    async def working_of(self, user_id: ObjectId) -> AgentRun | None:
+        """The person's run that is not finished."""
+        return await self._runs.working_of(user_id)
+
+    async def take(self, run_id: ObjectId) -> tuple[AgentRun, bool] | None:
+        """Leases a run that may go on, and tells whether it was free (woken), not left behind by a dead process.
+
+        None when somebody holds it, or it waits, or it ended.
+        """
+        now = self._clock.now()
+        return await self._runs.take(run_id, now, now + self._lease)
+
+    async def renew(self, run: AgentRun) -> AgentRun:
+        """Keeps the lease. Raises `LeaseLostError`."""
+        return await self._step(run, {})
+
+    async def commit(
+        self,
+        run: AgentRun,
+        steps: Sequence[Step],
+        *,
+        counted: dict[str, float] | None = None,
+    ) -> AgentRun:
+        """One step: the transcript grows, counters move, in one fenced update. Raises `LeaseLostError`."""
+        update: dict[str, Any] = {}
+        if steps:
+            update["$push"] = {"transcript": {"$each": [step.model_dump(by_alias=True) for step in steps]}}
+        if counted:
+            update["$inc"] = counted
+        after = await self._step(run, {}, update)
+        await self._project(after, since=len(after.transcript) - len(steps))
+        return after
+
+    async def park(self, run: AgentRun, call_id: ObjectId) -> AgentRun:
+        """The run waits for the decision on `call_id`; no process holds it. Raises `LeaseLostError`."""
+        return await self._step(run, {"parkedOn": call_id, "leaseUntil": None})
+
+    async def repark(self, run_id: ObjectId, old: ObjectId, new: ObjectId) -> None:
+        """A stale call was staged anew: the run waits for the new one (D-7)."""
+        await self._runs.repark(run_id, old, new, self._clock.now())
+
+    async def wake(self, run_id: ObjectId, call_id: ObjectId) -> bool:
+        """The decision is made: the run is free to be taken."""
+        return await self._runs.wake(run_id, call_id, self._clock.now())
+
+    async def finish(self, run: AgentRun, status: RunStatus, error_code: str | None = None) -> AgentRun:
+        """Ends a run that the caller holds. Raises `LeaseLostError`."""
+        return await self._step(run, self._ending(status, error_code))
+
+    async def finish_unheld(self, run_id: ObjectId, status: RunStatus, error_code: str | None) -> AgentRun | None:
+        """Ends a run that nobody holds; None when somebody does, or it has ended."""
+        return await self._runs.finish_unheld(run_id, self._clock.now(), self._ending(status, error_code))
+
+    async def ask_to_stop(self, run_id: ObjectId, reason: str) -> bool:
+        return await self._runs.ask_to_stop(run_id, reason, self._clock.now())
+
+    # -- calls -------------------------------------------------------------------------------------------------
+
+    async def keep_call(self, call: AgentToolCall) -> AgentToolCall:
+        """Puts `call` on record; met again after a crash, the one that is there stands."""
+        document = {"_id": call.id} | call.model_dump(by_alias=True, exclude={"id"})
+        return call if await self._calls.insert(document) else await self.call(ObjectId(call.id))
+
+    async def call(self, call_id: ObjectId) -> AgentToolCall:
+        """Raises `NotFound`."""
+        found = await self._calls.get(call_id)
+        if found is None:
+            raise NotFound("There is no such proposal.")
+        return found
+
+    async def move_call(self, call_id: ObjectId, expected: str, outcome: str, **fields: Any) -> AgentToolCall | None:
+        """A staged call from one outcome to the next, for one winner; its approval's status follows. None for the loser.
+
+        `fields` are attributes of `AgentToolCall`, or of its approval with the prefix `approval_`.
+        """
+        return await self._calls.move(call_id, expected, self._moved(outcome, fields))
+
+    async def decide_call(
+        self, call_id: ObjectId, user_id: ObjectId, outcome: str, fields: dict[str, Any]
+    ) -> AgentToolCall | None:
+        """The person's decision, where the call still waits and is in time: one winner (D-6)."""
+        now = self._clock.now()
+        values = self._moved(outcome, fields)
+        return await self._calls.move(
+            call_id, "pending", values, userId=user_id, **{"approval.expiresAt": {"$gt": now}}
+        )
+
+    async def lease_execution(self, call_id: ObjectId, by: str) -> AgentToolCall | None:
+        """Takes an approved call for execution; None when another has it."""
+        now = self._clock.now()
+        return await self._calls.lease_execution(call_id, by, now, now + self._lease)
+
+    async def extend_call(self, call_id: ObjectId, user_id: ObjectId, by_ms: int, most: int) -> AgentToolCall | None:
+        """Gives a pending call `by_ms` more, at most `most` times; None when it is not pending, over, or spent."""
+        return await self._calls.extend(call_id, user_id, self._clock.now(), by_ms, most)
+
+    async def overdue_calls(self, limit: int) -> list[AgentToolCall]:
+        """Pending calls past their expiry."""
+        return await self._calls.overdue(self._clock.now(), limit)
+
+    async def unfinished_approved(self, limit: int) -> list[AgentToolCall]:
+        """Approved calls that nobody executes any more."""
+        return await self._calls.unfinished_approved(self._clock.now(), limit)
+
+    async def approvals_of(self, user_id: ObjectId, outcomes: Sequence[str], limit: int) -> list[AgentToolCall]:
+        """The person's staged calls with one of `outcomes`, newest first."""
+        return await self._calls.of_user(user_id, outcomes, limit)
+
+    async def count_pending(self, user_id: ObjectId) -> int:
+        return await self._calls.count_pending(user_id)
+
+    async def mark_undone(self, call_id: ObjectId) -> None:
+        await self._calls.mark_undone(call_id, self._clock.now())
+
+    # -- finding -----------------------------------------------------------------------------------------------
+
+    async def get(self, run_id: ObjectId) -> AgentRun:
+        """Raises `NotFound`."""
+        run = await self._runs.get(run_id)
+        if run is None:
+            raise NotFound("There is no such run.")
+        return run
+
+    async def own(self, user_id: ObjectId, run_id: ObjectId) -> AgentRun:
+        """The person's own run; another's is not there (SEC-14)."""
+        run = await self.get(run_id)
+        if run.user_id != user_id:
+            raise NotFound("There is no such run.")
+        return run
+
+    async def adrift(self, limit: int) -> list[ObjectId]:
+        return await self._runs.adrift(self._clock.now(), limit)
+
+    async def parked(self, limit: int) -> list[tuple[ObjectId, ObjectId]]:
+        return await self._runs.parked(limit)
+
+    async def of_session(self, session_id: ObjectId, limit: int) -> list[AgentRun]:
+        return await self._runs.of_session(session_id, limit)
+
+    async def messages_of(self, run_ids: Sequence[ObjectId]) -> list[AgentMessage]:
+        return await self._runs.messages(run_ids, _MESSAGES_SHOWN)
+
+    async def calls_of(self, run_ids: Sequence[ObjectId]) -> list[AgentToolCall]:
+        return await self._calls.of_runs(run_ids, _MESSAGES_SHOWN)
+
+    async def page(self, query: dict[str, Any], page: int, limit: int) -> OffsetPage[AgentRunPublic]:
+        """Runs, newest first (D-30)."""
+        rows, total = await self._runs.page(query, (page - 1) * limit, limit)
+        items = [present.run(AgentRun.model_validate(row)) for row in rows]
+        return OffsetPage[AgentRunPublic](items=items, page=page, limit=limit, total=total)
+
+    async def own_page(self, user_id: ObjectId, page: int, limit: int) -> OffsetPage[AgentRunPublic]:
+        return await self.page({"userId": user_id}, page, limit)
+
+    async def detail(self, run: AgentRun) -> RunDetail:
+        """The run with its messages and calls."""
+        return RunDetail(
+            run=present.run(run),
+            messages=[present.message(message) for message in await self.messages_of([run.id])],
+            tool_calls=[present.tool_call(call) for call in await self._calls_of([run.id])],
+        )
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    async def _step(self, run: AgentRun, fields: dict[str, Any], update: dict[str, Any] | None = None) -> AgentRun:
+        now = self._clock.now()
+        settings = {"leaseUntil": now + self._lease, "updatedAt": now} | fields
+        after = await self._runs.fenced(run.id, run.fence, {"$set": settings} | (update or {}))
+        if after is None:
+            raise LeaseLostError
+        return after
+
+    def _moved(self, outcome: str, fields: dict[str, Any]) -> dict[str, Any]:
+        values: dict[str, Any] = {"outcome": outcome, "updatedAt": self._clock.now(), "lease": None}
+        if outcome in _DECIDED:
+            values["approval.status"] = outcome
+        for name, value in fields.items():
+            inner = name.removeprefix("approval_")
+            values[to_camel(name) if inner == name else f"approval.{to_camel(inner)}"] = value
+        return values
+
+    def _ending(self, status: RunStatus, error_code: str | None) -> dict[str, Any]:
+        now = self._clock.now()
+        return {
+            "status": status,
+            "errorCode": error_code,
+            "finishedAt": now,
+            "leaseUntil": None,
+            "parkedOn": None,
+            "updatedAt": now,
+        }
+
+    def _document(self, new: NewRun) -> dict[str, Any]:
+        now = self._clock.now()
+        run = AgentRun.model_construct(
+            id=new_id(),
+            session_id=new.session_id,
+            user_id=new.user_id,
+            mode=new.mode,
+            agent_name=new.agent_name,
+            status="running",
+            model=new.model,
+            started_at=now,
+            lease_until=now + self._lease,
+            fence=1,
+            idempotency_key=new.idempotency_key,
+            request_id=new.request_id,
+            work_order_id=new.work_order_id,
+            transcript=new.first,
+            created_at=now,
+            updated_at=now,
+        )
+        document = run.model_dump(by_alias=True, exclude={"id"})
+        if new.idempotency_key is None:
+            document.pop("idempotencyKey")
+        return {"_id": run.id} | document
+
+    async def _project(self, run: AgentRun, since: int = 0) -> None:
+        await self._runs.project_messages(
+            [self._message(run, seq) for seq in range(max(0, since), len(run.transcript))]
+        )
+
+    def _message(self, run: AgentRun, seq: int) -> dict[str, Any]:
+        step = run.transcript[seq]
+        message: dict[str, Any] = {
+            "_id": derived_id(str(run.id), "message", str(seq)),
+            "runId": run.id,
+            "seq": seq,
+            "role": step.role,
+            "content": step.content,
+            "createdAt": step.at,
+            "expiresAt": _expiry(step.at),
+        }
+        if step.result_of is not None:
+            message["toolCallId"] = str(step.result_of)
+        return message
+
+
+def _expiry(at: datetime) -> datetime:
+    return at + timedelta(days=CONTENT_DAYS)

@@ -1,0 +1,154 @@
+"""The Jinja2 environment of the desk: strict, autoescaping, with the filters and words its templates use.
+
+Usable with Litestar: `JinjaTemplateEngine.from_environment(create_environment())`. `asset` and `with_query` are
+there in every template; all else comes from the page (DATA is passed in, never fetched by a template).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from app.core.clock import iso_ms
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES, STATIC = ROOT / "templates", ROOT / "static"
+
+STATUS_WORDS = {
+    "pending": "Pending",
+    "in_progress": "In progress",
+    "done": "Done",
+    "complete": "Complete",
+    "budget_exceeded": "Limit reached",
+    "error": "Did not work",
+    "executed": "Done",
+    "blocked": "Not allowed",
+    "stale": "Out of date",
+    "expired": "Time ran out",
+    "aborted": "Stopped",
+    "approved": "Approved",
+}
+PRIORITY_WORDS = {"low": "Low", "medium": "Medium", "high": "High"}
+ROLE_WORDS = {"admin": "Dispatcher", "user": "Technician", "viewer": "Viewer"}
+
+
+def create_environment(templates: Path = TEMPLATES, static: Path = STATIC, *, reload: bool = False) -> Environment:
+    """The environment over `templates`; `reload` re-reads changed templates and assets (development)."""
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=reload,
+    )
+    environment.filters.update(
+        ago=ago,
+        iso=iso,
+        day_time=day_time,
+        status_word=status_word,
+        priority_word=priority_word,
+        role_word=role_word,
+        initials=initials,
+        usd=usd,
+        with_query=with_query,
+        grouped=grouped,
+        kept_lines=kept_lines,
+    )
+    version = _version if reload else cache(_version)
+    environment.globals["asset"] = lambda path: _address(static, path, version)
+    return environment
+
+
+def _address(static: Path, path: str, version: Any) -> str:
+    # Stylesheets name the fonts without a version: a preload must use the very same address.
+    return f"/static/{path}" if path.endswith(".woff2") else f"/static/{path}?v={version(static / path)}"
+
+
+def _version(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:10]
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def iso(moment: datetime) -> str:
+    """ISO-8601 UTC with milliseconds and `Z`, for `datetime` attributes."""
+    return iso_ms(moment)
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How long before `now`, in words: `just now`, `12 min ago`, `2 h ago`, `Yesterday`, `3 days ago`, `12 Nov`.
+
+    Days are UTC days here; the browser puts the person's own in their place (`static/js/times.js`, same words).
+    """
+    moment, now = _aware(moment), _aware(now)
+    seconds, days = (now - moment).total_seconds(), (now.date() - moment.date()).days
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min ago"
+    if days == 0 or seconds < 6 * 3600:
+        return f"{int(seconds // 3600)} h ago"
+    if days == 1:
+        return "Yesterday"
+    if days < 7:
+        return f"{days} days ago"
+    return f"{moment.day} {moment:%b}" if moment.year == now.year else f"{moment.day} {moment:%b %Y}"
+
+
+def day_time(moment: datetime) -> str:
+    """The absolute time: `12 Nov 2026, 08:12 UTC`. The browser shows it in the person's time zone."""
+    moment = _aware(moment)
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+
+
+def status_word(status: str) -> str:
+    """A status of an order, run or call, as a person says it."""
+    return STATUS_WORDS.get(status) or status.replace("_", " ").capitalize()
+
+
+def priority_word(priority: str) -> str:
+    return PRIORITY_WORDS.get(priority) or priority.capitalize()
+
+
+def role_word(role: str) -> str:
+    return ROLE_WORDS.get(role) or role.capitalize()
+
+
+def initials(name: str) -> str:
+    """The first letters of the first and the last word, at most two."""
+    words = [word for word in name.split() if word[:1].isalnum()]
+    letters = words[:1] + words[1:][-1:]
+    return "".join(word[0] for word in letters).upper() or "?"
+
+
+def usd(amount: float) -> str:
+    """Dollars: two decimals, four below ten cents, so that the cost of one call is not shown as nothing."""
+    return f"${amount:,.2f}" if amount == 0 or abs(amount) >= 0.10 else f"${amount:,.4f}"
+
+
+def with_query(path: str, query: Mapping[str, Any] | None = None, **changes: Any) -> str:
+    """`path` with `query`, `changes` laid over it; what is None or empty is left out."""
+    merged = {**(query or {}), **changes}
+    kept = {key: value for key, value in merged.items() if value not in (None, "")}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def grouped(digest: str, size: int = 4) -> str:
+    """A hash in groups of `size`, to be compared by eye."""
+    return " ".join(digest[start : start + size] for start in range(0, len(digest), size))
+
+
+def kept_lines(text: str) -> Markup:
+    """`text` escaped, its line breaks as references: they outlive a stream that carries one line per message."""
+    return Markup(escape(text).replace("\r\n", "\n").replace("\n", Markup("&#10;")))  # noqa: S704 - escaped before

@@ -1,0 +1,99 @@
+"""The JSON doors of work orders: `/work-orders`, `/admin/work-orders` (HTTP-2, WO-1..10, ADM)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import Controller, delete, get, patch, post
+from litestar.di import Provide
+from litestar.params import Parameter
+
+from app.accounts.guards import admin_or_viewer, may_write, signed_in
+from app.accounts.people import Person
+from app.core.ids import parse_id
+from app.core.schemas import CursorPage
+from app.web.envelope import Success
+from app.web.validation import parse
+from app.work_orders.schemas import (
+    PAGE_DEFAULT,
+    PAGE_MAX,
+    SEARCH_MAX,
+    ListQuery,
+    Priority,
+    Status,
+    WorkOrderCreate,
+    WorkOrderDelete,
+    WorkOrderPublic,
+    WorkOrderUpdate,
+)
+from app.work_orders.service import WorkOrderService
+
+PageSize = Annotated[int, Parameter(ge=1, le=PAGE_MAX, description="How many at most.")]
+SearchText = Annotated[
+    str | None, Parameter(max_length=SEARCH_MAX, description="Part of the title, in any case; never a pattern.")
+]
+CursorText = Annotated[
+    str | None, Parameter(max_length=500, description="`nextCursor` of the page before. A search may cut a page short.")
+]
+
+
+def list_query(
+    status: Status | None = None,
+    priority: Priority | None = None,
+    search: SearchText = None,
+    cursor: CursorText = None,
+    limit: PageSize = PAGE_DEFAULT,
+) -> ListQuery:
+    """The query of a list as every list here takes it."""
+    return parse(
+        ListQuery, {"status": status, "priority": priority, "search": search, "cursor": cursor, "limit": limit}
+    )
+
+
+_LIST = {"wanted": Provide(list_query, sync_to_thread=False)}
+
+
+class WorkOrdersController(Controller):
+    path = "/api/v1/work-orders"
+    tags = ("Work orders",)
+    guards = (signed_in,)
+
+    @get(dependencies=_LIST, summary="Your own work orders, newest first")
+    async def own(
+        self, person: Person, orders: WorkOrderService, wanted: ListQuery
+    ) -> Success[CursorPage[WorkOrderPublic]]:
+        return Success(data=await orders.list_own(person.actor, wanted, wanted.cursor, wanted.limit))
+
+    @post(guards=[may_write], status_code=201, summary="Create a work order")
+    async def create(self, person: Person, orders: WorkOrderService, data: WorkOrderCreate) -> Success[WorkOrderPublic]:
+        return Success(data=await orders.create(person.actor, data))
+
+    @get("/{order_id:str}", summary="One work order: its owner, dispatchers and viewers")
+    async def one(self, person: Person, orders: WorkOrderService, order_id: str) -> Success[WorkOrderPublic]:
+        return Success(data=await orders.get(person.actor, parse_id(order_id)))
+
+    @patch("/{order_id:str}", guards=[may_write], summary="Change fields of exactly the version you saw")
+    async def update(
+        self, person: Person, orders: WorkOrderService, order_id: str, data: WorkOrderUpdate
+    ) -> Success[WorkOrderPublic]:
+        changed = await orders.update(person.actor, parse_id(order_id), data.version, data.changes())
+        return Success(data=changed)
+
+    @delete("/{order_id:str}", guards=[may_write], status_code=204, summary="Delete exactly the version you saw")
+    async def remove(self, person: Person, orders: WorkOrderService, order_id: str, data: WorkOrderDelete) -> None:
+        await orders.remove(person.actor, parse_id(order_id), data.version)
+
+
+class AdminWorkOrdersController(Controller):
+    path = "/api/v1/admin/work-orders"
+    tags = ("Administration",)
+    guards = (admin_or_viewer,)
+
+    @get(dependencies=_LIST, summary="Everyone's work orders, newest first")
+    async def everyones(
+        self, person: Person, orders: WorkOrderService, wanted: ListQuery
+    ) -> Success[CursorPage[WorkOrderPublic]]:
+        return Success(data=await orders.list_all(person.actor, wanted, wanted.cursor, wanted.limit))
+
+
+API = [WorkOrdersController, AdminWorkOrdersController]

@@ -1,0 +1,142 @@
+"""Lists and title search: every query names its index and bounds what it examines (WO-3, WO-4, DATA-3).
+
+Search over all orders: where the term holds a trigram that few titles have, those few are read. Else, and in one
+owner's list, an index of folded titles is walked newest first, in windows, until the page is full, the list ends or
+the time is up; a page that was cut short carries the position where the next one goes on, so nothing is missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from bson import ObjectId
+from pymongo.errors import ExecutionTimeout
+
+from app.core.clock import monotonic_ms
+from app.core.cursors import Position
+from app.core.errors import Unavailable
+from app.core.mongo import Database
+from app.work_orders.documents import ORDER_FIELDS, to_order
+from app.work_orders.models import ALL, ALL_FILTERED, ALL_TITLES, GRAMS, OWN, OWN_FILTERED, OWN_TITLES
+from app.work_orders.schemas import PRIORITIES, STATUSES, Order, OrderFilter
+from app.work_orders.search import fold, grams, literal_pattern
+
+RARE = 500
+"""A trigram that at most this many titles hold is rare: reading them all takes a few milliseconds."""
+MAX_PROBES = 8
+FIRST_WINDOW, WIDEST_WINDOW, GROWTH = 2_000, 128_000, 8
+SEARCH_BUDGET_MS = 1_000.0
+_QUERY_LIMIT_MS = 3_000
+_NEWEST_FIRST = [("createdAt", -1), ("_id", -1)]
+_FAR = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Rows of a list; `last` is where the next page goes on, None at the end. `cut`: the time was up first."""
+
+    rows: list[Order]
+    last: Position | None
+    cut: bool = False
+
+
+class OrderLists:
+    """One owner's orders (`owner`) or everyone's (None)."""
+
+    def __init__(self, database: Database, *, search_budget_ms: float = SEARCH_BUDGET_MS) -> None:
+        self._database = database
+        self._orders = database["workorders"]
+        self._budget_ms = search_budget_ms
+
+    async def page(self, owner: ObjectId | None, wanted: OrderFilter, after: Position | None, limit: int) -> Slice:
+        """Up to `limit` live orders after `after`, `createdAt` then `_id` descending."""
+        try:
+            if wanted.search:
+                return await self._search(owner, wanted, fold(wanted.search), after, limit)
+            return await self._plain(owner, wanted, after, limit)
+        except ExecutionTimeout:
+            raise Unavailable("This list takes too long right now. Narrow the filter, or try again.") from None
+
+    async def _plain(self, owner: ObjectId | None, wanted: OrderFilter, after: Position | None, limit: int) -> Slice:
+        query = {**_owned(owner), "deletedAt": None, **_between(after, None)}
+        filtered = wanted.status is not None or wanted.priority is not None
+        if filtered:  # both fields named, so that the index gives the order whichever was asked for
+            query["status"] = {"$in": [wanted.status] if wanted.status else list(STATUSES)}
+            query["priority"] = {"$in": [wanted.priority] if wanted.priority else list(PRIORITIES)}
+        index = (OWN_FILTERED if filtered else OWN) if owner else (ALL_FILTERED if filtered else ALL)
+        return _slice(await self._find(query, index, limit + 1), limit)
+
+    async def _search(
+        self, owner: ObjectId | None, wanted: OrderFilter, term: str, after: Position | None, limit: int
+    ) -> Slice:
+        exact = {name: value for name in ("status", "priority") if (value := getattr(wanted, name))}
+        match = {**_owned(owner), "titleFold": {"$regex": literal_pattern(term)}, **exact}
+        gram = await self._rare_gram(term) if owner is None else None
+        if gram:
+            query = {**match, "titleGrams": gram, "deletedAt": None, **_between(after, None)}
+            return _slice(await self._find(query, GRAMS, limit + 1), limit)
+        return await self._walk(owner, match, after, limit)
+
+    async def _rare_gram(self, term: str) -> str | None:
+        """A trigram of the term that few titles hold; at most a few are looked up, spread over the term."""
+        found = grams(term)
+        for gram in found[:: max(1, -(-len(found) // MAX_PROBES))]:
+            answer = await self._database.command(
+                "count", "workorders", query={"titleGrams": gram}, limit=RARE + 1, hint=GRAMS, maxTimeMS=_QUERY_LIMIT_MS
+            )
+            if answer["n"] <= RARE:
+                return gram
+        return None
+
+    async def _walk(self, owner: ObjectId | None, match: dict[str, Any], after: Position | None, limit: int) -> Slice:
+        index = OWN_TITLES if owner else ALL_TITLES
+        deadline = monotonic_ms() + self._budget_ms
+        rows: list[Order] = []
+        size = FIRST_WINDOW
+        while True:
+            end = await self._window_end(owner, index, after, size)
+            query = {**match, "deletedAt": None, **_between(after, end)}
+            rows += await self._find(query, index, limit + 1 - len(rows))
+            if len(rows) > limit or end is None:
+                return _slice(rows, limit)
+            if monotonic_ms() > deadline:
+                return Slice(rows, end, cut=True)
+            after, size = end, min(size * GROWTH, WIDEST_WINDOW)
+
+    async def _window_end(
+        self, owner: ObjectId | None, index: str, after: Position | None, size: int
+    ) -> Position | None:
+        """The position `size` orders further on, read from the index alone; None when there are fewer."""
+        query = {**_owned(owner), "titleFold": {"$gte": ""}, **_between(after, None)}
+        cursor = self._orders.find(query, {"createdAt": 1}).sort(_NEWEST_FIRST).hint(index)
+        found = [row async for row in cursor.skip(size - 1).limit(1).max_time_ms(_QUERY_LIMIT_MS)]
+        return Position(found[0]["createdAt"], found[0]["_id"]) if found else None
+
+    async def _find(self, query: dict[str, Any], index: str, limit: int) -> list[Order]:
+        cursor = self._orders.find(query, ORDER_FIELDS).sort(_NEWEST_FIRST).hint(index).limit(limit)
+        return [to_order(row) for row in await cursor.max_time_ms(_QUERY_LIMIT_MS).to_list()]
+
+
+def _owned(owner: ObjectId | None) -> dict[str, Any]:
+    return {"owner": owner} if owner else {}
+
+
+def _between(after: Position | None, end: Position | None) -> dict[str, Any]:
+    """After `after` (not included) down to `end` (included). The range bounds the index; the rest settles ties."""
+    bounds: dict[str, Any] = {"$lte": after.created_at if after else _FAR}
+    ties: list[dict[str, Any]] = []
+    if after:
+        ties.append({"$or": [{"createdAt": {"$lt": after.created_at}}, {"_id": {"$lt": after.id}}]})
+    if end:
+        bounds["$gte"] = end.created_at
+        ties.append({"$or": [{"createdAt": {"$gt": end.created_at}}, {"_id": {"$gte": end.id}}]})
+    return {"createdAt": bounds, **({"$and": ties} if ties else {})}
+
+
+def _slice(rows: list[Order], limit: int) -> Slice:
+    if len(rows) <= limit:
+        return Slice(rows, None)
+    last = rows[limit - 1]
+    return Slice(rows[:limit], Position(last.created_at, last.id))

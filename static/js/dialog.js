@@ -1,0 +1,78 @@
+// The approval modal: opens when its content is swapped in, closes when it is swapped out. Closing is "Later".
+const ARMED_AFTER_MS = 500; // the button must not stand where the finger already is
+const modal = () => document.getElementById("approval-modal");
+let opener = null;
+let arming = 0;
+
+function show(dialog) {
+  const fresh = !dialog.open;
+  if (fresh) {
+    opener = document.activeElement;
+    dialog.showModal();
+  }
+  const content = dialog.querySelector("[data-open]");
+  if (fresh || dialog.dataset.shown !== content.dataset.approval) arm(dialog);
+  dialog.dataset.shown = content.dataset.approval;
+  if (!dialog.contains(document.activeElement) || document.activeElement === dialog || fresh) {
+    dialog.querySelector("[autofocus]")?.focus();
+  }
+  if (fresh) dialog.scrollTop = 0;
+}
+
+function arm(dialog) {
+  const approve = dialog.querySelector("[data-approve]");
+  if (!approve) return;
+  approve.disabled = true;
+  clearTimeout(arming);
+  arming = setTimeout(() => { approve.disabled = false; }, ARMED_AFTER_MS);
+}
+
+function settle() {
+  const dialog = modal();
+  if (!dialog) return;
+  if (dialog.querySelector("[data-open]")) show(dialog);
+  else if (dialog.open) dialog.close();
+}
+
+function closed() {
+  const dialog = modal();
+  clearTimeout(arming);
+  delete dialog.dataset.shown;
+  if (dialog.querySelector("[data-open]")) dialog.replaceChildren(); // left for later: it stands in the drawer and under Approvals
+  const back = opener?.isConnected && opener !== document.body ? opener : document.getElementById("copilot-text") ?? document.getElementById("main");
+  back?.focus();
+  opener = null;
+}
+
+document.addEventListener("htmx:after:swap", settle);
+document.addEventListener("close", (event) => { if (event.target === modal()) closed(); }, true);
+
+// Its summary goes away when "Reject…" opens: the reason takes the focus.
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches?.(".reject[open]")) event.target.querySelector("textarea").focus();
+}, true);
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("[data-close-dialog]")) modal()?.close();
+  else if (event.target === modal() && !modal().hasAttribute("closedby")) modal().close();
+});
+
+// Enter never approves: a held or stray Enter must not write. Space and the pointer do.
+document.addEventListener("keydown", (event) => {
+  const approve = event.target.closest?.("[data-approve]");
+  if (!approve || event.key !== "Enter") return;
+  event.preventDefault();
+  document.dispatchEvent(new CustomEvent("announce", { detail: "Press Space to approve." }));
+}, true);
+
+function busy(form, isBusy) {
+  const button = form?.querySelector?.("[data-approve]");
+  const label = button?.querySelector("[data-label]");
+  if (!label) return;
+  label.dataset.was ??= label.textContent;
+  label.textContent = isBusy ? label.dataset.busy : label.dataset.was;
+  if (!isBusy) button.disabled = false;
+}
+document.addEventListener("submit", (event) => busy(event.target, true));
+document.addEventListener("htmx:error", (event) => busy(event.target, false));
+document.addEventListener("htmx:response:error", (event) => busy(event.target, false));
