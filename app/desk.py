@@ -14,6 +14,7 @@ from app.core.clock import Clock, SystemClock
 from app.core.cursors import Cursors
 from app.core.events import Announcements
 from app.core.mongo import Database, bind_documents, open_mongo
+from app.core.queue import Nudge
 from app.core.redis import RedisClient, open_redis
 from app.core.settings import Settings
 from app.documents import DOCUMENTS
@@ -31,8 +32,10 @@ from app.runs.call_repository import CallRepository
 from app.runs.repository import RunRepository
 from app.runs.service import RunService
 from app.site.service import SiteService
+from app.triage.assembly import TriageFeature, open_triage
 from app.web.limits import RateLimiter
 from app.work_orders.assembly import open_work_orders
+from app.work_orders.schemas import OrderCreated
 from app.work_orders.service import WorkOrderService
 
 
@@ -54,6 +57,7 @@ class Desk:
     runs: RunService
     provider: ChatProvider | None
     copilot: CopilotFeature
+    triage: TriageFeature
     site: SiteService
 
 
@@ -66,17 +70,31 @@ async def open_desk(settings: Settings, clock: Clock | None = None) -> AsyncIter
         redis = await stack.enter_async_context(open_redis(settings.redis_url))
         provider = await _provider(settings, stack)
         await bind_documents(database, DOCUMENTS)
-        desk = _join(settings, clock, database, redis, provider)
+        nudge = Nudge(settings.redis_url, prefix_of(settings))
+        stack.push_async_callback(nudge.aclose)
+        desk = _join(settings, clock, database, redis, provider, nudge=nudge)
+        stack.push_async_callback(desk.limiter.close)
         stack.push_async_callback(desk.accounts.sign_in.settled)
         await desk.orders.backfill()
         yield desk
 
 
+def prefix_of(settings: Settings) -> str:
+    """What this desk's keys in Redis begin with."""
+    return f"desk:{settings.mongodb_db}"
+
+
 def _join(
-    settings: Settings, clock: Clock, database: Database, redis: RedisClient, provider: ChatProvider | None
+    settings: Settings,
+    clock: Clock,
+    database: Database,
+    redis: RedisClient,
+    provider: ChatProvider | None,
+    *,
+    nudge: Nudge,
 ) -> Desk:
     announcements = Announcements()
-    prefix = f"desk:{settings.mongodb_db}"
+    prefix = prefix_of(settings)
     accounts = open_accounts(settings, clock, announcements, _mailer(settings))
     outbox = OutboxService(OutboxRepository(database), clock, max_attempts=settings.agent_max_attempts)
     orders = open_work_orders(
@@ -103,7 +121,21 @@ def _join(
         accounts=accounts,
         orders=orders,
     )
-    _tell_higher_features(announcements, copilot)
+    governance = GovernanceService(governance_rows, clock, settings)
+    triage = open_triage(
+        settings,
+        clock=clock,
+        database=database,
+        provider=provider,
+        runs=runs,
+        ledger=ledger,
+        governance=governance,
+        accounts=accounts.accounts,
+        orders=orders,
+        outbox=outbox,
+        wake=nudge.send,
+    )
+    _tell_higher_features(announcements, copilot, nudge if triage.triage.enabled else None)
     return Desk(
         settings=settings,
         clock=clock,
@@ -114,22 +146,28 @@ def _join(
         outbox=outbox,
         accounts=accounts,
         orders=orders,
-        governance=GovernanceService(governance_rows, clock, settings),
+        governance=governance,
         ledger=ledger,
         runs=runs,
         provider=provider,
         copilot=copilot,
+        triage=triage,
         site=SiteService(database, redis),
     )
 
 
-def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature) -> None:
+def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature, nudge: Nudge | None) -> None:
     """The table of what lower features tell higher ones."""
 
     async def stop_runs(ended: SessionsEnded) -> None:
         await copilot.engine.stop_all_of(ended.user_id, ended.reason)
 
+    async def wake_workers(_created: OrderCreated) -> None:
+        if nudge is not None:
+            await nudge.send()
+
     announcements.on(SessionsEnded, stop_runs)
+    announcements.on(OrderCreated, wake_workers)
 
 
 async def _provider(settings: Settings, stack: AsyncExitStack) -> ChatProvider | None:

@@ -9,6 +9,7 @@ from app.copilot.models import CopilotSession
 from app.governance.models import AgentConfig, AgentSpend
 from app.outbox.models import OutboxEvent
 from app.runs.models import AgentMessage, AgentRun, AgentToolCall
+from app.triage.models import TriageSuggestion
 from app.work_orders.models import WorkOrder
 
 DOCUMENTS: list[type[Document]] = [
@@ -23,4 +24,5 @@ DOCUMENTS: list[type[Document]] = [
     AgentMessage,
     AgentToolCall,
     CopilotSession,
+    TriageSuggestion,
 ]

@@ -17,6 +17,8 @@ from litestar.types import ASGIApp, Scope
 from app.accounts.guards import person_of
 from app.accounts.middleware import Authentication
 from app.accounts.people import Person
+from app.copilot.conversation import Conversations
+from app.copilot.wire_html import HtmlWire
 from app.core.logging import configure_logging
 from app.core.settings import Settings, load_settings
 from app.desk import Desk, open_desk
@@ -59,7 +61,7 @@ def create_app(settings: Settings | None = None, opener: OpenDesk = open_desk) -
         exception_handlers={
             Exception: ErrorAnswers(environment, debug=settings.debug_errors, sign_in_path="/login"),
         },
-        plugins=[PydanticPlugin(prefer_alias=True)],
+        plugins=[PydanticPlugin(prefer_alias=True, validate_strict=True)],
         lifespan=[_lifespan(settings, opener)],
         openapi_config=None,
         response_cache_config=ResponseCacheConfig(default_expiration=None),
@@ -107,6 +109,14 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
         "approvals": of_desk(lambda desk: desk.copilot.approvals),
         "engine": of_desk(lambda desk: desk.copilot.engine),
         "watching": of_desk(lambda desk: desk.copilot.watching),
+        "json_wire": of_desk(lambda desk: desk.copilot.json_wire),
+        "html_wire": of_desk(
+            lambda desk: HtmlWire(desk.copilot.watching, desk.runs, desk.copilot.approvals, pages, desk.clock)
+        ),
+        "conversations": of_desk(lambda desk: Conversations(desk.runs, desk.copilot.approvals, desk.clock)),
+        "triage": of_desk(lambda desk: desk.triage.triage),
+        "suggestions": of_desk(lambda desk: desk.triage.suggestions),
+        "oversight": of_desk(lambda desk: desk.triage.oversight),
         "site": of_desk(lambda desk: desk.site),
     }
 

@@ -6,7 +6,11 @@ from litestar.types import ControllerRouterHandler
 
 from app.accounts import api as accounts_api
 from app.accounts import pages as accounts_pages
+from app.copilot import api as copilot_api
+from app.copilot import pages as copilot_pages
 from app.site import pages as site_pages
+from app.triage import api as triage_api
+from app.triage import pages as triage_pages
 from app.work_orders import api as orders_api
 from app.work_orders import pages as orders_pages
 
@@ -14,6 +18,10 @@ CONTROLLERS: list[ControllerRouterHandler] = [
     *site_pages.PAGES,
     *accounts_pages.PAGES,
     *orders_pages.PAGES,
+    *copilot_pages.PAGES,
+    *triage_pages.PAGES,
     *accounts_api.API,
     *orders_api.API,
+    *triage_api.API,
+    *copilot_api.API,
 ]

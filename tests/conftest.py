@@ -175,6 +175,7 @@ async def serving(app: ASGIApp) -> AsyncIterator[str]:
         log_config=None,
         access_log=False,
         ws="none",
+        proxy_headers=False,
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)

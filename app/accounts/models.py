@@ -14,13 +14,9 @@ from pydantic.alias_generators import to_camel
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from app.accounts.actors import Role
+from app.core.mongo import database_alias
 
 EVER = datetime.fromtimestamp(0, UTC)
-
-
-def database_alias(name: str) -> str:
-    """The field's name in the database: camelCase, and `_id` for the id."""
-    return "_id" if name == "id" else to_camel(name)
 
 
 class PasswordReset(BaseModel):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Self
+from datetime import datetime
+from typing import Annotated, Any, Protocol, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from app.accounts.actors import Role
-from app.accounts.models import User
 from app.core.schemas import Moment, Strict, Text, Wire
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -132,7 +132,21 @@ class UserAdmin(UserPublic):
     ai_enabled: bool
 
 
-def user_public(user: User) -> UserPublic:
+class Account(Protocol):
+    """What both shapes are made from: the stored person. (A shape knows no document.)"""
+
+    id: Any
+    email: str
+    name: str
+    role: Role
+    created_at: datetime
+    updated_at: datetime
+    is_active: bool
+    last_login_at: datetime | None
+    ai_enabled: bool
+
+
+def user_public(user: Account) -> UserPublic:
     return UserPublic(
         id=str(user.id),
         email=user.email,
@@ -143,7 +157,7 @@ def user_public(user: User) -> UserPublic:
     )
 
 
-def user_admin(user: User) -> UserAdmin:
+def user_admin(user: Account) -> UserAdmin:
     return UserAdmin(
         **dict(user_public(user)),
         is_active=user.is_active,

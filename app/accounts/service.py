@@ -82,6 +82,7 @@ class AccountsService:
 
     async def ensure_user(self, email: str, password: str, name: str, role: Role) -> ObjectId:
         """The id of the account at `email`, made when missing and otherwise left as it is (seeding)."""
+        email = email.strip().lower()
         found = await self._users.by_email(email)
         if found is None:
             password_hash = await self._passwords.hash(password)

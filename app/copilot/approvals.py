@@ -97,9 +97,7 @@ class Approvals:
         extended = await self._runs.extend_call(call_id, person.id, self._ttl_ms, MAX_EXTENSIONS)
         if extended is None or extended.approval is None:
             raise Conflict("This was extended as often as it can be. Decide, or ask again.")
-        await self._events.append(
-            ObjectId(call.run_id), approval_of(extended), again=f":{extended.approval.extensions}"
-        )
+        await self._events.append(call.run_id, approval_of(extended), again=f":{extended.approval.extensions}")
         return extended
 
     async def undo(self, person: Person, call_id: ObjectId) -> AgentToolCall:
@@ -110,7 +108,7 @@ class Approvals:
         if call.outcome != "executed" or call.target_id is None:
             raise Conflict("Only a change that was made can be undone.")
         mark = Mark(f"{call.id}:undo", "undo")
-        await self._orders.undo(person.actor, ObjectId(call.target_id), str(call.id), mark=mark)
+        await self._orders.undo(person.actor, call.target_id, str(call.id), mark=mark)
         await self._runs.mark_undone(call_id)
         return await self._runs.call(call_id)
 
@@ -147,7 +145,7 @@ class Approvals:
         if call.approval is None or call.approval.expires_at <= self._clock.now():
             await self._endings.expire(call)
             raise ApprovalExpired
-        run = await self._runs.get(ObjectId(call.run_id))
+        run = await self._runs.get(call.run_id)
         if run.status == "expired":
             raise ApprovalExpired
         if run.status != "running":
@@ -157,7 +155,7 @@ class Approvals:
         if call.staged_version is None or call.target_id is None:
             return False
         try:
-            order = await self._orders.get(person.actor, ObjectId(call.target_id))
+            order = await self._orders.get(person.actor, call.target_id)
         except OrderNotFound:
             return True
         return order.version != call.staged_version
@@ -169,7 +167,7 @@ class Approvals:
         except ToolFault as fault:
             raise ApprovalStale(fault.message) from None
         if fresh.outcome != "pending":
-            self._wake(ObjectId(call.run_id), ObjectId(call.id))
+            self._wake(call.run_id, call.id)
             raise ApprovalStale("The work order is no longer there, or needs no change now. Nothing was run.")
         raise ApprovalStale
 
@@ -181,13 +179,13 @@ class Approvals:
             told = f"The person rejected this. Reason: {reason}" if reason else "The person rejected this."
             fields |= {"approval_reason": reason, "result": told}
         claimed = await self._runs.decide_call(
-            ObjectId(call.id), person.id, "approved" if decision.approve else "rejected", fields
+            call.id, person.id, "approved" if decision.approve else "rejected", fields
         )
         if claimed is None:  # somebody was faster: tell what they decided
-            return await self.decide(person, ObjectId(call.id), decision)
+            return await self.decide(person, call.id, decision)
         if not decision.approve:
             await tell(self._events, claimed)
-        self._wake(ObjectId(call.run_id), ObjectId(call.id))
+        self._wake(call.run_id, call.id)
         return claimed
 
     def _wake(self, run_id: ObjectId, call_id: ObjectId) -> None:

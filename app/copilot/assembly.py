@@ -20,6 +20,7 @@ from app.copilot.repository import SessionRepository
 from app.copilot.service import CopilotService
 from app.copilot.staging import Staging
 from app.copilot.watching import Watching
+from app.copilot.wire_json import JsonWire
 from app.core.clock import Clock
 from app.core.mongo import Database
 from app.core.redis import RedisClient
@@ -49,6 +50,7 @@ class CopilotFeature:
     engine: RunEngine
     hub: EventHub
     watching: Watching
+    json_wire: JsonWire
     registry: ToolRegistry
 
 
@@ -113,6 +115,8 @@ def open_copilot(
     engine = RunEngine(runs, loop, execution, endings, people, ledger, settings)
     tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
     hub = EventHub(redis, prefix)
+    approvals = Approvals(runs, engine, execution, endings, events, tokens, orders, clock, settings.ai_approval_ttl_ms)
+    watching = Watching(runs, hub, settings.ai_sse_keepalive_ms)
     return CopilotFeature(
         copilot=CopilotService(
             SessionRepository(database),
@@ -122,11 +126,10 @@ def open_copilot(
             model=settings.ai_model,
             enabled=settings.ai_enabled,
         ),
-        approvals=Approvals(
-            runs, engine, execution, endings, events, tokens, orders, clock, settings.ai_approval_ttl_ms
-        ),
+        approvals=approvals,
         engine=engine,
         hub=hub,
-        watching=Watching(runs, hub, settings.ai_sse_keepalive_ms),
+        watching=watching,
+        json_wire=JsonWire(watching, runs, approvals, clock),
         registry=registry,
     )

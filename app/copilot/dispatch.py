@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from typing import Any, cast
 
-from bson import ObjectId
 from pydantic import ValidationError
 
 from app.accounts.actors import HumanActor
@@ -34,7 +33,7 @@ class Caller:
     context: CallContext
 
 
-class Refusal(Exception):  # noqa: N818 - an answer to the model, not a failure of the desk
+class Refusal(Exception):
     """A call that ends before any tool: `outcome` error or blocked, and why."""
 
     def __init__(self, outcome: str, code: str, message: str, decision: GateDecision | None = None) -> None:
@@ -64,9 +63,7 @@ class Dispatcher:
             if not tool.policy.mutates:
                 return await self._read(view, call, cast("ReadTool", tool), decision, args, caller.actor)
             self._check_write(view, args, decision, write_taken=write_taken)
-            return await self._staging.stage(
-                view.run, ObjectId(call.id), cast("WriteTool", tool), caller.actor, args, decision
-            )
+            return await self._staging.stage(view.run, call.id, cast("WriteTool", tool), caller.actor, args, decision)
         except Refusal as refusal:
             return await self._refuse(view, call, refusal)
         except ToolFault as fault:
@@ -83,7 +80,9 @@ class Dispatcher:
             raise Refusal("error", MALFORMED, call.fault)
         tool = self._registry.get(call.tool)
         if tool is None:
-            raise Refusal("error", UNKNOWN_TOOL, f"There is no tool named {call.tool[:80]!r}. Use one of those offered.")
+            raise Refusal(
+                "error", UNKNOWN_TOOL, f"There is no tool named {call.tool[:80]!r}. Use one of those offered."
+            )
         decision = decide(tool.policy, caller.context)
         if decision.blocked is not None:
             raise Refusal("blocked", BLOCKED, decision.blocked, decision)
@@ -95,12 +94,13 @@ class Dispatcher:
         except ValidationError as error:
             raise Refusal("error", MALFORMED, _faults(error), decision) from None
 
-    def _check_write(
-        self, view: RunView, args: Arguments, decision: GateDecision, *, write_taken: bool
-    ) -> None:
+    def _check_write(self, view: RunView, args: Arguments, decision: GateDecision, *, write_taken: bool) -> None:
         if write_taken:
             raise Refusal(
-                "error", "ONE_WRITE_PER_STEP", "Only one change at a time. Wait for the decision on the first.", decision
+                "error",
+                "ONE_WRITE_PER_STEP",
+                "Only one change at a time. Wait for the decision on the first.",
+                decision,
             )
         target = getattr(args, "id", None)
         if target is not None and target not in view.seen:

@@ -30,7 +30,7 @@ class Endings:
 
     async def end_held(self, run: AgentRun, ending: Ending) -> None:
         """Ends a run that the caller holds. Raises `LeaseLostError`."""
-        await self._close_calls(ObjectId(run.id))
+        await self._close_calls(run.id)
         ended = await self._runs.finish(run, ending.status, ending.code)
         await self._tell_end(ended, ending)
 
@@ -47,12 +47,12 @@ class Endings:
         """The time to decide is over: the call, then its run (003 §4.5). False when a decision came first."""
         message = "The person did not decide in time. Nothing was run."
         expired = await self._runs.move_call(
-            ObjectId(call.id), "pending", "expired", code="AI_APPROVAL_EXPIRED",
+            call.id, "pending", "expired", code="AI_APPROVAL_EXPIRED",
             result={"code": "AI_APPROVAL_EXPIRED", "message": message},
         )  # fmt: skip
         if expired is None:
             return False
-        run_id = ObjectId(call.run_id)
+        run_id = call.run_id
         await self._events.append(run_id, ToolApprovalExpired(tool_call_id=str(call.id)))
         await tell(self._events, expired)
         await self.end_unheld(run_id, Ending("expired", "AI_APPROVAL_EXPIRED"))
@@ -65,14 +65,14 @@ class Endings:
                 continue
             message = "The turn was stopped before the person decided. Nothing was run."
             voided = await self._runs.move_call(
-                ObjectId(call.id), "pending", "aborted", code="ABORTED",
+                call.id, "pending", "aborted", code="ABORTED",
                 result={"code": "ABORTED", "message": message},
             )  # fmt: skip
             if voided is not None:
                 await tell(self._events, voided)
 
     async def _tell_end(self, run: AgentRun, ending: Ending) -> None:
-        await self._events.append(ObjectId(run.id), last_event(run, ending.code, ending.content))
+        await self._events.append(run.id, last_event(run, ending.code, ending.content))
 
 
 def last_event(run: AgentRun, code: ErrorCode | None, content: str) -> MessageDone | RunFailed:

@@ -69,7 +69,7 @@ class RunEngine:
 
     def carry_on(self, run: AgentRun) -> None:
         """Works on a run that this process holds, in the background."""
-        run_id = ObjectId(run.id)
+        run_id = run.id
         task = asyncio.create_task(self._drive(run), name=f"run-{run_id}")
         self._tasks[run_id] = task
         task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
@@ -92,7 +92,7 @@ class RunEngine:
     async def stop_all_of(self, user_id: ObjectId, reason: str) -> None:
         """Logout, demotion, deactivation: the person's run ends, pending approvals are void (AUTH-6, AUTH-9)."""
         if run := await self._runs.working_of(user_id):
-            await self.stop(ObjectId(run.id), reason)
+            await self.stop(run.id, reason)
 
     # -- one run -----------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class RunEngine:
 
     async def _advance(self, run: AgentRun) -> None:
         try:
-            person = await self._accounts.active_person(ObjectId(run.user_id)) if run.user_id else None
+            person = await self._accounts.active_person(run.user_id) if run.user_id else None
             outcome: Ending | Waiting = (
                 await self._loop.advance(run, person) if person else Ending("aborted", "ABORTED")
             )
@@ -135,10 +135,10 @@ class RunEngine:
         await self._runs.park(run, call_id)
         call = await self._runs.call(call_id)
         if call.outcome == "stale" and call.superseded_by:
-            await self._runs.repark(ObjectId(run.id), call_id, ObjectId(call.superseded_by))
+            await self._runs.repark(run.id, call_id, call.superseded_by)
         elif call.outcome != "pending":
-            await self._runs.wake(ObjectId(run.id), call_id)
-            if taken := await self._runs.take(ObjectId(run.id)):
+            await self._runs.wake(run.id, call_id)
+            if taken := await self._runs.take(run.id):
                 await self._advance(taken[0])
 
     async def _beat(self, run: AgentRun, advance: asyncio.Task[None]) -> None:
@@ -151,14 +151,14 @@ class RunEngine:
                 advance.cancel()
                 return
             if held.stop is not None:
-                task = self._tasks.get(ObjectId(run.id))
+                task = self._tasks.get(run.id)
                 if task is not None:
                     task.cancel("stop")
                 return
 
     async def _end_cancelled(self, run: AgentRun) -> None:
         """Cancelled by a stop: the run is aborted. By a lost lease or a shutdown: it is left to whoever finds it."""
-        present = await self._runs.get(ObjectId(run.id))
+        present = await self._runs.get(run.id)
         if present.stop is not None or self._closing:
             await self._end(present if present.fence == run.fence else run, Ending("aborted", "ABORTED"))
 
@@ -171,7 +171,7 @@ class RunEngine:
         if run.status != "running":
             return
         if run.parked_on is not None:
-            call = await self._runs.call(ObjectId(run.parked_on))
+            call = await self._runs.call(run.parked_on)
             if call.outcome == "approved":
                 return  # what is approved is finished first; the run sees the stop afterwards (D-5)
         await self._endings.end_unheld(run_id, Ending("aborted", "ABORTED"))
@@ -204,13 +204,13 @@ class RunEngine:
         for run_id in await self._runs.adrift(_AT_ONCE):
             await self.adopt(run_id)
         for call in await self._runs.unfinished_approved(_AT_ONCE):
-            await self._finish_orphan(ObjectId(call.run_id), ObjectId(call.id))
+            await self._finish_orphan(call.run_id, call.id)
         await self._ledger.settle_leftovers()
 
     async def _look_after_parked(self, run_id: ObjectId, call_id: ObjectId) -> None:
         call = await self._runs.call(call_id)
         if call.outcome == "stale" and call.superseded_by:
-            await self._runs.repark(run_id, call_id, ObjectId(call.superseded_by))
+            await self._runs.repark(run_id, call_id, call.superseded_by)
         elif call.outcome != "pending":
             await self.wake(run_id, call_id)
 

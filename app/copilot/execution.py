@@ -53,7 +53,7 @@ class Execution:
         started = time.monotonic()
         try:
             actor, tool = await self._admit(call)
-            executed = await tool.execute(actor, _as_staged(call), ObjectId(call.id))
+            executed = await tool.execute(actor, _as_staged(call), call.id)
         except StaleTarget:
             return await self._stale(call)
         except GoneTarget:
@@ -77,7 +77,7 @@ class Execution:
             raise ToolFault("This tool is not there any more. Nothing was changed.")
         if call.args is None or sha256_hex(call.args) != call.args_hash:
             raise ToolFault("The arguments are not those that were shown. Nothing was changed.")
-        actor = await self._accounts.actor(ObjectId(call.user_id)) if call.user_id else None
+        actor = await self._accounts.actor(call.user_id) if call.user_id else None
         if actor is None:
             raise ToolFault("The person's account is no longer active. Nothing was changed.")
         refused = decide(tool.policy, CallContext("copilot", actor.role)).blocked
@@ -99,7 +99,9 @@ class Execution:
             result=executed.result,
             executed_version=executed.version,
             executed_hash=call.args_hash,
-            reads={target: executed.version} if target and executed.version and "deleted" not in executed.result else {},
+            reads={target: executed.version}
+            if target and executed.version and "deleted" not in executed.result
+            else {},
             latency_ms=round((time.monotonic() - started) * 1000),
         )
 
@@ -107,8 +109,8 @@ class Execution:
         return await self._end(call, "error", code=code, result={"code": code, "message": message})
 
     async def _end(self, call: AgentToolCall, outcome: str, **fields: Any) -> AgentToolCall:
-        moved = await self._runs.move_call(ObjectId(call.id), "approved", outcome, **fields)
-        ended = moved or await self._runs.call(ObjectId(call.id))
+        moved = await self._runs.move_call(call.id, "approved", outcome, **fields)
+        ended = moved or await self._runs.call(call.id)
         await tell(self._events, ended)
         return ended
 
@@ -116,7 +118,7 @@ class Execution:
 def _as_staged(call: AgentToolCall) -> Staged:
     return Staged(
         args=call.args or {},
-        target=ObjectId(call.target_id),
+        target=call.target_id,
         version=call.staged_version,
         pre_image=call.pre_image,
         after_diff=call.after_diff or {},

@@ -85,7 +85,7 @@ class RunLoop:
         """Rounds until the run waits or ends. Raises `LeaseLostError`, `ProviderUnavailable`, `BudgetExceeded`."""
         caller = Caller(person.actor, CallContext("copilot", person.role, person.ai_on))
         while True:
-            view = RunView(run, await self._runs.calls_of([ObjectId(run.id)]))
+            view = RunView(run, await self._runs.calls_of([run.id]))
             calls = view.open_calls()
             waiting = await self._answer(view, calls, caller)
             if waiting is not None:
@@ -105,12 +105,12 @@ class RunLoop:
         """Every call gets its record: reads in sequence, at most one write (003 §4.4 rule 5)."""
         write_taken = False
         for call in calls:
-            record = view.current(ObjectId(call.id))
+            record = view.current(call.id)
             if record is None:
                 record = await self._dispatcher.dispatch(view, call, caller, write_taken=write_taken)
             if record.outcome == "approved":
                 by = f"{view.run.id}:{view.run.fence}"
-                executed = await to_its_end(self._execution.execute(ObjectId(record.id), by))
+                executed = await to_its_end(self._execution.execute(record.id, by))
                 if executed is None:
                     raise LeaseLostError  # another process is at it: it, or the sweeper, carries the run on
                 view.remember(record)
@@ -118,14 +118,14 @@ class RunLoop:
             view.remember(record)
             write_taken = write_taken or self._dispatcher.is_write(call)
             if record.outcome not in FINAL_OUTCOMES:
-                return Waiting(ObjectId(record.id))
+                return Waiting(record.id)
         return None
 
     def _limit_reached(self, view: RunView, calls: Sequence[StepCall]) -> Ending | None:
         if view.failures(UNKNOWN_TOOL) >= UNKNOWN_TOOLS_MAX or view.failures(MALFORMED) >= MALFORMED_MAX:
             return Ending("error", "TOOL_ERRORS")
         for call in calls:
-            record = view.current(ObjectId(call.id))
+            record = view.current(call.id)
             if record and record.outcome == "rejected" and view.rejections(record) >= SAME_WRITE_REJECTED_MAX:
                 return Ending("error", "LOOP_DETECTED")
         if view.run.step_count >= self._settings.ai_max_steps_per_run:
@@ -135,7 +135,7 @@ class RunLoop:
     async def _ask(self, view: RunView, answers: list[Step], person: Person, caller: Caller) -> AgentRun:
         run = view.run
         request = await self._request(run, answers, person, caller)
-        answer = await self._steps.ask(ObjectId(run.id), person.id, run.step_count, request)
+        answer = await self._steps.ask(run.id, person.id, run.step_count, request)
         counted: dict[str, float] = {
             "stepCount": 1,
             "inputTokens": answer.usage.input_tokens if answer.usage else 0,
@@ -174,7 +174,7 @@ class RunLoop:
         """The session's finished turns, oldest first (D-4)."""
         if run.session_id is None:
             return []
-        turns = await self._runs.of_session(ObjectId(run.session_id), _EARLIER_TURNS)
+        turns = await self._runs.of_session(run.session_id, _EARLIER_TURNS)
         earlier = [turn for turn in reversed(turns) if turn.id != run.id and turn.status != "running"]
         return [valid for turn in earlier if (valid := _answered(chat_messages(turn.transcript)))]
 
@@ -182,7 +182,7 @@ class RunLoop:
         if run.work_order_id is None:
             return None
         try:
-            order = await self._orders.get(person.actor, ObjectId(run.work_order_id))
+            order = await self._orders.get(person.actor, run.work_order_id)
         except NotFound:
             return None
         return Viewing(order.id, order.title)
@@ -201,10 +201,6 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
 def _answered(turn: list[ChatMessage]) -> list[ChatMessage]:
     """A turn that broke off keeps only what stays valid: no call without its result (2.2)."""
     results = {message.tool_call_id for message in turn if message.role == "tool"}
-    whole = [
-        message
-        for message in turn
-        if not message.calls or all(call.id in results for call in message.calls)
-    ]
+    whole = [message for message in turn if not message.calls or all(call.id in results for call in message.calls)]
     asked = {call.id for message in whole for call in message.calls}
     return [message for message in whole if message.role != "tool" or message.tool_call_id in asked]

@@ -7,16 +7,17 @@ from typing import ClassVar, Literal
 
 from beanie import Document, PydanticObjectId
 from pydantic import ConfigDict
-from pydantic.alias_generators import to_camel
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
+from app.core.mongo import database_alias
 from app.runs.models import RECORD_DAYS
 
 
 class CopilotSession(Document):
     """A conversation; its turns are runs."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow")
+    model_config = ConfigDict(alias_generator=database_alias, populate_by_name=True, extra="allow")
+    id: PydanticObjectId
     user_id: PydanticObjectId
     status: Literal["active", "archived", "expired"] = "active"
     created_at: datetime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from bson import ObjectId
 
@@ -78,6 +78,11 @@ class CopilotService:
     async def recent(self, person: Person) -> list[CopilotSession]:
         """The person's newest sessions (COP-8)."""
         return await self._sessions.recent(person.id, _RECENT)
+
+    async def titles(self, sessions: Sequence[CopilotSession]) -> list[str]:
+        """What each session began with."""
+        words = await self._runs.session_titles([session.id for session in sessions])
+        return [" ".join(words.get(str(session.id), "").split())[:80] or "New conversation" for session in sessions]
 
     async def session(self, person: Person, session_id: ObjectId) -> CopilotSession:
         """The person's session; another's is not there (SEC-14)."""

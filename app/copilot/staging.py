@@ -95,9 +95,7 @@ class Staging:
             args_hash=sha256_hex(staged.args),
             supersedes=supersedes,
             decision=decision,
-            approval=Approval(
-                status="pending", summary=staged.summary, expires_at=now + self._ttl, nonce=new_nonce()
-            ),
+            approval=Approval(status="pending", summary=staged.summary, expires_at=now + self._ttl, nonce=new_nonce()),
             created_at=now,
             updated_at=now,
         )

@@ -16,9 +16,7 @@ _HEX24 = re.compile(r"[0-9a-fA-F]{24}\Z")
 def parse_id(value: str, field: str = "id") -> ObjectId:
     """The ObjectId of `value`; a malformed one is a 400 that names `field` (WO-10)."""
     if not _HEX24.match(value):
-        raise ValidationFailed(
-            "That id is not valid.", details=[ErrorDetail(field, "Must be 24 hexadecimal digits.")]
-        )
+        raise ValidationFailed("That id is not valid.", details=[ErrorDetail(field, "Must be 24 hexadecimal digits.")])
     return ObjectId(value)
 
 

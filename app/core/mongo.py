@@ -13,6 +13,7 @@ from typing import Any
 
 from beanie import Document, init_beanie
 from bson.codec_options import CodecOptions
+from pydantic.alias_generators import to_camel
 from pymongo import AsyncMongoClient, WriteConcern
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
@@ -20,6 +21,11 @@ from pymongo.errors import PyMongoError
 Database = AsyncDatabase[dict[str, Any]]
 
 _TIMEOUT_MS = 5_000
+
+
+def database_alias(name: str) -> str:
+    """A document field's name in the database: camelCase, and `_id` for the id (DATA-2)."""
+    return "_id" if name == "id" else to_camel(name)
 
 
 @asynccontextmanager

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from pydantic.alias_generators import to_camel
 
 from app.core.clock import iso_ms
@@ -18,6 +26,19 @@ class Wire(BaseModel):
     """A shape that leaves the desk: built by field name, dumped by camelCase alias."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Sparse(Wire):
+    """A shape whose fields marked `?` in the contract are left out while they are null.
+
+    `always` names the nullable fields that are told all the same.
+    """
+
+    always: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_nulls(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in dump(self).items() if value is not None or key in self.always}
 
 
 class Strict(BaseModel):

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.core.weekly_hours import parse_hours
+
 MIN_SECRET = 32
 _PLACEHOLDERS = ("change", "secret-here", "placeholder", "your-", "example")
 _GENERATED_SECRETS = ("jwt_secret", "cookie_secret", "audit_key")
@@ -134,6 +136,12 @@ class Settings(BaseSettings):
         text = value.get_secret_value()
         if text and (len(text) < MIN_SECRET or any(word in text.lower() for word in _PLACEHOLDERS)):
             raise ValueError(f"must be at least {MIN_SECRET} characters and no placeholder")
+        return value
+
+    @field_validator("agent_working_hours")
+    @classmethod
+    def _readable_hours(cls, value: str) -> str:
+        parse_hours(value)
         return value
 
     @model_validator(mode="after")

@@ -6,11 +6,12 @@ from typing import ClassVar, Literal
 
 from app.core.errors import AppError
 
-Scope = Literal["user", "agent", "global"]
+Scope = Literal["user", "agent", "global", "actions"]
 
 _WORDS: dict[Scope, str] = {
     "user": "Your AI budget for today is used up. It starts anew at midnight UTC.",
     "agent": "The agent's budget for today is used up. It starts anew at midnight UTC.",
+    "actions": "The agent's number of provider calls for today is used up. It starts anew at midnight UTC.",
     "global": "The desk's AI budget for today is used up. It starts anew at midnight UTC.",
 }
 

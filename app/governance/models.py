@@ -14,17 +14,20 @@ _CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="all
 
 
 class AgentConfig(Document):
-    """The policy of one agent; `triage` is the only one (AGT-3)."""
+    """The policy of one agent; `triage` is the only one (AGT-3). `copilot_enabled` is the wider kill switch (D-18)."""
 
     model_config = _CONFIG
     name: str
     enabled: bool = True
+    copilot_enabled: bool = True
     mode: Literal["suggest", "auto-apply"] = "suggest"
     allowed_fields: list[str] = Field(default_factory=lambda: ["priority"])
     daily_action_cap: int = 200
     flag_threshold: Literal["low", "medium", "high"] = "high"
     working_hours: str = "*"
     apply_direction: Literal["both", "raise"] = "both"
+    switched_at: datetime | None = None
+    switched_by: str | None = None
     updated_by: str | None = None
     updated_at: datetime
     created_at: datetime

@@ -21,13 +21,23 @@ class GovernanceRepository:
 
     async def config(self, name: str, first: dict[str, Any]) -> AgentConfig:
         """The agent's policy, made from `first` at its first use."""
+        found = await self._configs.find_one({"name": name})
+        return _config(found if found else await self._make_config(name, first))
+
+    async def _make_config(self, name: str, first: dict[str, Any]) -> dict[str, Any] | None:
         try:
-            found = await self._configs.find_one_and_update(
+            return await self._configs.find_one_and_update(
                 {"name": name}, {"$setOnInsert": first}, upsert=True, return_document=ReturnDocument.AFTER
             )
         except DuplicateKeyError:
-            found = await self._configs.find_one({"name": name})
-        return AgentConfig.model_validate(found)
+            return await self._configs.find_one({"name": name})
+
+    async def change_config(self, name: str, fields: dict[str, Any]) -> AgentConfig:
+        """Sets `fields` of a policy that exists; how it is then."""
+        found = await self._configs.find_one_and_update(
+            {"name": name}, {"$set": fields}, return_document=ReturnDocument.AFTER
+        )
+        return _config(found)
 
     async def open_day(self, key: str) -> None:
         """Makes the day's document beforehand: an upsert with a cap in its predicate would be a DuplicateKey."""
@@ -58,3 +68,8 @@ class GovernanceRepository:
             )
             dropped += result.modified_count
         return dropped
+
+
+def _config(row: dict[str, Any] | None) -> AgentConfig:
+    config: AgentConfig = AgentConfig.model_validate(row)
+    return config

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from app.core.clock import Clock, utc_day
 from app.governance.errors import BudgetExceeded, Scope
+from app.governance.models import AgentSpend
 from app.governance.repository import GovernanceRepository
 
 _LEFTOVER_AFTER = timedelta(minutes=10)
@@ -46,15 +47,24 @@ class SpendLedger:
         self._opened: str | None = None
 
     async def reserve(
-        self, call: str, amount: float, *, user: str | None = None, agent: str | None = None
+        self,
+        call: str,
+        amount: float,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        most_actions: int | None = None,
     ) -> Reservation:
-        """Sets `amount` aside for the provider call `call` (our own hex id). Raises `BudgetExceeded`."""
+        """Sets `amount` aside for the provider call `call` (our own hex id). Raises `BudgetExceeded`.
+
+        `most_actions`: how many provider calls the agent may make this UTC day; this is one of them (D-13).
+        """
         now = self._clock.now()
         key = f"day:{utc_day(now)}"
         if self._opened != key:
             await self._repository.open_day(key)
             self._opened = key
-        moved = {"spentUsd": amount}
+        moved: dict[str, float] = {"spentUsd": amount}
         predicate: dict[str, object] = {
             "key": key,
             f"open.{call}": {"$exists": False},
@@ -65,10 +75,13 @@ class SpendLedger:
             moved[f"users.{user}"] = amount
         if agent:
             predicate[f"agents.{agent}"] = {"$not": {"$gte": self._caps.per_agent}}
-            moved[f"agents.{agent}"] = amount
+            moved |= {f"agents.{agent}": amount, f"actions.{agent}": 1}
+            if most_actions is not None:
+                predicate[f"actions.{agent}"] = {"$not": {"$gte": most_actions}}
         opened = {"user": user, "agent": agent, "amount": amount, "at": now}
         if not await self._repository.apply(predicate, {"$inc": moved, "$set": {f"open.{call}": opened}}):
-            raise BudgetExceeded(await self._scope_reached(key, user, agent))
+            scope = await self.reached(user=user, agent=agent, most_actions=most_actions)
+            raise BudgetExceeded(scope or ("user" if user else "agent"))
         return Reservation(key, call, amount, user, agent)
 
     async def settle(self, reservation: Reservation, actual: float | None) -> float:
@@ -97,10 +110,22 @@ class SpendLedger:
             closed += await self._repository.drop_leftovers(day.key, stale, before)
         return closed
 
-    async def _scope_reached(self, key: str, user: str | None, agent: str | None) -> Scope:
-        day = await self._repository.day(key)
-        if day is None or day.spent_usd >= self._caps.overall:
+    async def reached(
+        self, *, user: str | None = None, agent: str | None = None, most_actions: int | None = None
+    ) -> Scope | None:
+        """The cap of today that refuses a call of `user` or `agent` now, by the rule of `reserve`."""
+        day = await self.today()
+        if day.spent_usd >= self._caps.overall:
             return "global"
         if user and day.users.get(user, 0.0) >= self._caps.per_user:
             return "user"
-        return "agent" if agent else "user"
+        if agent and day.agents.get(agent, 0.0) >= self._caps.per_agent:
+            return "agent"
+        if agent and most_actions is not None and day.actions.get(agent, 0) >= most_actions:
+            return "actions"
+        return None
+
+    async def today(self) -> AgentSpend:
+        """This UTC day's spend so far, open reservations included."""
+        key = f"day:{utc_day(self._clock.now())}"
+        return await self._repository.day(key) or AgentSpend(key=key)

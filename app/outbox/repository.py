@@ -56,6 +56,20 @@ class OutboxRepository:
         result = await self._events.update_one({"_id": ObjectId(event.id), "claim": event.claim}, update)
         return result.matched_count == 1
 
+    async def park_due(self, type_: str, now: datetime, fields: dict[str, Any]) -> int:
+        """Parks every due event that nobody holds; how many."""
+        due = {"type": type_, "status": "pending", "availableAt": {"$lte": now}}
+        return (await self._events.update_many(due, {"$set": fields})).modified_count
+
+    async def unpark(self, type_: str, now: datetime, reasons: Sequence[str]) -> int:
+        """Makes the parked events due again, as long ago as they were made: the order of arrival stays."""
+        parked = {"type": type_, "status": "pending", "availableAt": {"$gt": now}, "waitReason": {"$in": list(reasons)}}
+        due: list[dict[str, Any]] = [
+            {"$set": {"availableAt": "$createdAt", "updatedAt": now}},
+            {"$unset": "waitReason"},
+        ]
+        return (await self._events.update_many(parked, due)).modified_count
+
     async def reopen_failed(self, event_id: ObjectId, now: datetime) -> bool:
         result = await self._events.update_one(
             {"_id": event_id, "status": "failed"},

@@ -104,6 +104,16 @@ class OutboxService:
         update = self._open_again(until, reason) | {"$inc": {"attempts": -1}}
         return await self._repository.update_claimed(event, update)
 
+    async def park_due(self, type: str, reason: str, until: datetime) -> int:  # noqa: A002
+        """All due events of `type` that nobody works on wait until `until` because of `reason`; how many (D-11)."""
+        now = self._clock.now()
+        fields = {"waitReason": reason, "availableAt": until, "updatedAt": now}
+        return await self._repository.park_due(type, now, fields)
+
+    async def unpark(self, type: str, reasons: Sequence[str]) -> int:  # noqa: A002
+        """The reason is gone: events of `type` that wait for one of `reasons` are due now; how many (D-11)."""
+        return await self._repository.unpark(type, self._clock.now(), reasons)
+
     async def release(self, event: Event) -> bool:
         """Gives the event back at once, uncounted: the worker is stopping."""
         update = self._open_again(self._clock.now(), None) | {"$inc": {"attempts": -1}}

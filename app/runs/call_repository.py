@@ -37,9 +37,7 @@ class CallRepository:
         return {row["_id"]: AgentToolCall.model_validate(row) async for row in cursor}
 
     async def of_runs(self, run_ids: Sequence[ObjectId], limit: int) -> list[AgentToolCall]:
-        cursor = (
-            self._calls.find({"runId": {"$in": list(run_ids)}}).sort([("runId", 1), ("createdAt", 1)]).limit(limit)
-        )
+        cursor = self._calls.find({"runId": {"$in": list(run_ids)}}).sort([("runId", 1), ("createdAt", 1)]).limit(limit)
         return [AgentToolCall.model_validate(row) async for row in cursor]
 
     async def of_user(self, user_id: ObjectId, outcomes: Sequence[str], limit: int) -> list[AgentToolCall]:
@@ -54,9 +52,7 @@ class CallRepository:
     async def count_pending(self, user_id: ObjectId) -> int:
         return await self._calls.count_documents({"userId": user_id, "outcome": "pending"}, limit=100)
 
-    async def move(
-        self, call_id: ObjectId, expected: str, fields: dict[str, Any], **more: Any
-    ) -> AgentToolCall | None:
+    async def move(self, call_id: ObjectId, expected: str, fields: dict[str, Any], **more: Any) -> AgentToolCall | None:
         """Sets `fields` where the outcome is still `expected` (and `more` holds); None for the loser."""
         found = await self._calls.find_one_and_update(
             {"_id": call_id, "outcome": expected} | more, {"$set": fields}, return_document=ReturnDocument.AFTER

@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
+from app.core.mongo import database_alias
 from app.runs.schemas import Outcome, RunMode, RunStatus
 
-_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow", arbitrary_types_allowed=True)
+_ROW = ConfigDict(alias_generator=database_alias, populate_by_name=True, extra="allow")
+_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow")
 
 RECORD_DAYS = 365
 CONTENT_DAYS = 90
@@ -54,7 +56,8 @@ class StopRequest(BaseModel):
 class AgentRun(Document):
     """One run. `fence` counts its leases; `parked_on` is the call whose decision it waits for."""
 
-    model_config = _CONFIG
+    model_config = _ROW
+    id: PydanticObjectId
     session_id: PydanticObjectId | None = None
     user_id: PydanticObjectId | None = None
     mode: RunMode
@@ -105,7 +108,8 @@ class AgentRun(Document):
 class AgentMessage(Document):
     """One message, for people to read; gone after 90 days (SEC-12)."""
 
-    model_config = _CONFIG
+    model_config = _ROW
+    id: PydanticObjectId
     run_id: PydanticObjectId
     role: str
     content: str
@@ -151,7 +155,8 @@ class AgentToolCall(Document):
     `code` classes a failure; `reads` maps the orders that the result showed to their versions: the run's seen ids.
     """
 
-    model_config = _CONFIG
+    model_config = _ROW
+    id: PydanticObjectId
     run_id: PydanticObjectId
     user_id: PydanticObjectId | None = None
     tool: str

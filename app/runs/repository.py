@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from bson import ObjectId
-from pymongo import DESCENDING, ReturnDocument
+from pymongo import ASCENDING, DESCENDING, ReturnDocument
 from pymongo.errors import BulkWriteError
 
 from app.core.mongo import Database
@@ -101,18 +101,28 @@ class RunRepository:
         cursor = self._runs.find({"status": "running", "parkedOn": {"$ne": None}}, {"parkedOn": 1}).limit(limit)
         return [(row["_id"], row["parkedOn"]) async for row in cursor]
 
-    async def adrift(self, now: datetime, limit: int) -> list[ObjectId]:
-        """Working runs whose lease lapsed, or that were woken and not yet taken."""
-        cursor = self._runs.find(
-            {"status": "running", "mode": "copilot", "parkedOn": None, "$or": [{"leaseUntil": None}, {"leaseUntil": {"$lt": now}}]},
-            {"_id": 1},
-        ).limit(limit)
+    async def adrift(self, now: datetime, limit: int, mode: str) -> list[ObjectId]:
+        """Working runs of `mode` whose lease lapsed, or that were woken and not yet taken."""
+        free = [{"leaseUntil": None}, {"leaseUntil": {"$lt": now}}]
+        query = {"status": "running", "mode": mode, "parkedOn": None, "$or": free}
+        cursor = self._runs.find(query, {"_id": 1}).limit(limit)
         return [row["_id"] async for row in cursor]
 
     async def page(self, query: dict[str, Any], skip: int, limit: int) -> tuple[list[dict[str, Any]], int]:
         """Newest first, without transcripts; and how many there are."""
         cursor = self._runs.find(query, {"transcript": 0}).sort("createdAt", DESCENDING).skip(skip).limit(limit)
         return [row async for row in cursor], await self._runs.count_documents(query)
+
+    async def first_words(self, query: dict[str, Any], key: str) -> dict[str, str]:
+        """The first message of the oldest run for each value of `key`."""
+        rows = self._runs.aggregate(
+            [
+                {"$match": query},
+                {"$sort": {"createdAt": ASCENDING}},
+                {"$group": {"_id": f"${key}", "words": {"$first": {"$first": "$transcript.content"}}}},
+            ]
+        )
+        return {str(row["_id"]): row["words"] or "" async for row in await rows}
 
     async def of_session(self, session_id: ObjectId, limit: int) -> list[AgentRun]:
         """The session's newest runs, newest first."""

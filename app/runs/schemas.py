@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from app.core.schemas import Moment, Wire
+from app.core.schemas import Moment, Sparse, Wire
 
 RunMode = Literal["copilot", "autonomous"]
 RunStatus = Literal["running", "complete", "error", "budget_exceeded", "expired", "aborted"]
@@ -13,8 +13,10 @@ Outcome = Literal["pending", "approved", "executed", "rejected", "expired", "sta
 FINAL_OUTCOMES: frozenset[str] = frozenset({"executed", "rejected", "expired", "stale", "error", "blocked", "aborted"})
 
 
-class AgentRunPublic(Wire):
+class AgentRunPublic(Sparse):
     """One turn of the copilot or one triage pass."""
+
+    always = frozenset({"actorId", "actor_id"})
 
     id: str
     mode: RunMode
@@ -30,7 +32,7 @@ class AgentRunPublic(Wire):
     spent_usd: float | None = None
 
 
-class ApprovalPublic(Wire):
+class ApprovalPublic(Sparse):
     """The state of a decision (D-30)."""
 
     status: Literal["pending", "approved", "rejected", "expired", "stale", "aborted"]
@@ -41,8 +43,10 @@ class ApprovalPublic(Wire):
     reason: str | None = None
 
 
-class AgentToolCallPublic(Wire):
+class AgentToolCallPublic(Sparse):
     """One call of a tool, with what was shown and what ran."""
+
+    always = frozenset({"args", "preImage", "pre_image"})
 
     id: str
     run_id: str
@@ -62,7 +66,7 @@ class AgentToolCallPublic(Wire):
     decision: dict[str, Any] | None = None
 
 
-class AgentMessagePublic(Wire):
+class AgentMessagePublic(Sparse):
     """One message of a run's transcript."""
 
     id: str

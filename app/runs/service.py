@@ -23,7 +23,7 @@ from app.runs.call_repository import CallRepository
 from app.runs.errors import LeaseLostError, MessageDuplicate, RunInProgress
 from app.runs.models import CONTENT_DAYS, AgentMessage, AgentRun, AgentToolCall, Step
 from app.runs.repository import RunRepository
-from app.runs.schemas import AgentRunPublic, RunDetail, RunStatus
+from app.runs.schemas import AgentRunPublic, RunDetail, RunMode, RunStatus
 
 _MESSAGES_SHOWN = 1_000
 _DECIDED = frozenset({"approved", "rejected", "expired", "stale", "aborted"})
@@ -134,7 +134,7 @@ class RunService:
     async def keep_call(self, call: AgentToolCall) -> AgentToolCall:
         """Puts `call` on record; met again after a crash, the one that is there stands."""
         document = {"_id": call.id} | call.model_dump(by_alias=True, exclude={"id"})
-        return call if await self._calls.insert(document) else await self.call(ObjectId(call.id))
+        return call if await self._calls.insert(document) else await self.call(call.id)
 
     async def call(self, call_id: ObjectId) -> AgentToolCall:
         """Raises `NotFound`."""
@@ -203,14 +203,23 @@ class RunService:
             raise NotFound("There is no such run.")
         return run
 
-    async def adrift(self, limit: int) -> list[ObjectId]:
-        return await self._runs.adrift(self._clock.now(), limit)
+    async def adrift(self, limit: int, mode: RunMode = "copilot") -> list[ObjectId]:
+        """Working runs of `mode` that no process holds, at most `limit`."""
+        return await self._runs.adrift(self._clock.now(), limit, mode)
 
     async def parked(self, limit: int) -> list[tuple[ObjectId, ObjectId]]:
         return await self._runs.parked(limit)
 
     async def of_session(self, session_id: ObjectId, limit: int) -> list[AgentRun]:
         return await self._runs.of_session(session_id, limit)
+
+    async def titles(self, run_ids: Sequence[ObjectId]) -> dict[str, str]:
+        """What the person asked in each run, by run id."""
+        return await self._runs.first_words({"_id": {"$in": list(run_ids)}}, "_id")
+
+    async def session_titles(self, session_ids: Sequence[ObjectId]) -> dict[str, str]:
+        """What each session began with, by session id."""
+        return await self._runs.first_words({"sessionId": {"$in": list(session_ids)}}, "sessionId")
 
     async def messages_of(self, run_ids: Sequence[ObjectId]) -> list[AgentMessage]:
         return await self._runs.messages(run_ids, _MESSAGES_SHOWN)

@@ -91,9 +91,7 @@ class UpdateWorkOrder:
     async def execute(self, actor: HumanActor, staged: Staged, call_id: ObjectId) -> Executed:
         changes = WorkOrderFields.model_validate({k: v for k, v in staged.args.items() if k != "id"}).changes()
         try:
-            order = await self._orders.update(
-                actor, staged.target, staged.version or 0, changes, mark=_mark(call_id)
-            )
+            order = await self._orders.update(actor, staged.target, staged.version or 0, changes, mark=_mark(call_id))
         except AlreadyApplied as applied:
             return _applied(applied, staged)
         except StaleOrder:

@@ -56,7 +56,10 @@ class CsrfGuard(ASGIMiddleware):
         origin = request.headers.get("origin")
         if origin is None:
             return False
-        return _origin(origin) not in (self._origin, _origin(f"{request.url.scheme}://{request.headers.get('host', '')}"))
+        return _origin(origin) not in (
+            self._origin,
+            _origin(f"{request.url.scheme}://{request.headers.get('host', '')}"),
+        )
 
     def _token_matches(self, request: Request[Any, Any, Any], seed: str) -> bool:
         given = request.headers.get(_HEADER)

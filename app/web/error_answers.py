@@ -60,7 +60,9 @@ class ErrorAnswers:
     def _to_sign_in(self, request: AnyRequest) -> Response[Any]:
         """Signed-out people go to the sign-in page, and afterwards back to where they were."""
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        target = f"{self._sign_in_path}?next={quote(wanted, safe='')}" if request.method == "GET" else self._sign_in_path
+        target = (
+            f"{self._sign_in_path}?next={quote(wanted, safe='')}" if request.method == "GET" else self._sign_in_path
+        )
         if is_htmx(request):
             return Response("", status_code=401, headers={"HX-Redirect": self._sign_in_path}, media_type=MediaType.HTML)
         return Response("", status_code=303, headers={"Location": target}, media_type=MediaType.HTML)

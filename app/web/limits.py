@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from limits import RateLimitItemPerSecond
 from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import FixedWindowRateLimiter
+from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import RedisError
 
 from app.core.errors import RateLimited
@@ -35,11 +36,22 @@ class RateLimiter:
 
     def __init__(self, redis_url: str, prefix: str) -> None:
         self._prefix = prefix
+        self._pool = BlockingConnectionPool.from_url(
+            redis_url, max_connections=32, timeout=1, socket_connect_timeout=1, socket_timeout=1
+        )
         self._shared = FixedWindowRateLimiter(
-            RedisStorage(f"async+{redis_url}", implementation="redispy", socket_connect_timeout=1, socket_timeout=1)
+            RedisStorage(
+                f"async+{redis_url}",
+                implementation="redispy",
+                connection_pool=self._pool,  # type: ignore[arg-type]  # documented, but missing in its annotation
+            )
         )
         self._alone = FixedWindowRateLimiter(MemoryStorage())
         self._redis_down_until = 0.0
+
+    async def close(self) -> None:
+        """Gives the connections back (shutdown)."""
+        await self._pool.aclose()
 
     async def hit(self, limit: Limit, key: str) -> None:
         """Counts one hit of `key`. Raises `RateLimited` past the limit."""
@@ -54,9 +66,7 @@ class RateLimiter:
                 return
         await self._hit(self._alone, item, limit, key)
 
-    async def _hit(
-        self, limiter: FixedWindowRateLimiter, item: RateLimitItemPerSecond, limit: Limit, key: str
-    ) -> None:
+    async def _hit(self, limiter: FixedWindowRateLimiter, item: RateLimitItemPerSecond, limit: Limit, key: str) -> None:
         if not await limiter.hit(item, limit.name, key):
             window = await limiter.get_window_stats(item, limit.name, key)
             raise RateLimited(int(window.reset_time - time.time()) + 1)

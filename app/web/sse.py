@@ -31,7 +31,4 @@ def comment(text: str = "ping") -> bytes:
 
 def event_stream(frames: AsyncIterator[bytes], headers: dict[str, str] | None = None) -> Stream:
     """A `text/event-stream` answer, 200, unbuffered and uncompressed."""
-    return Stream(
-        frames, media_type="text/event-stream", headers=STREAM_HEADERS | (headers or {}), status_code=200
-    )
-
+    return Stream(frames, media_type="text/event-stream", headers=STREAM_HEADERS | (headers or {}), status_code=200)

@@ -20,6 +20,8 @@ _WORDS = {
     "extra_forbidden": "Is not a field of this request: {name}.",
     "string_too_short": "Must be at least {min_length} characters.",
     "string_too_long": "Must be at most {max_length} characters.",
+    "too_short": "Must be at least {min_length} {unit}.",
+    "too_long": "Must be at most {max_length} {unit}.",
     "string_type": "Must be text.",
     "bool_type": "Must be true or false.",
     "int_type": "Must be a whole number.",
@@ -62,6 +64,8 @@ def _detail(fault: Any) -> ErrorDetail:
     name = path[-1] if path else "_"
     if fault["type"] == "extra_forbidden":
         path = path[:-1]
-    words = _WORDS.get(fault["type"])
-    message = words.format(name=name, **fault.get("ctx", {})) if words else fault["msg"].removeprefix("Value error, ")
+    words, given = _WORDS.get(fault["type"]), fault.get("ctx", {})
+    # Text that went through a validator of ours is just a "Value" to Pydantic.
+    unit = "characters" if given.get("field_type") == "Value" else "items"
+    message = words.format(name=name, unit=unit, **given) if words else fault["msg"].removeprefix("Value error, ")
     return ErrorDetail(".".join(path) or "_", message)

@@ -1,12 +1,13 @@
 """Lists and title search: every query names its index and bounds what it examines (WO-3, WO-4, DATA-3).
 
-Search over all orders: where the term holds a trigram that few titles have, those few are read. Else, and in one
-owner's list, an index of folded titles is walked newest first, in windows, until the page is full, the list ends or
-the time is up; a page that was cut short carries the position where the next one goes on, so nothing is missed.
+Search over all orders: where a trigram of the term is rare, the few titles that have it are read. Else, and in one
+owner's list, an index of folded titles is walked newest first. What does not end in time is walked in windows, and
+the page that was cut short carries the position where the next one goes on, so nothing is missed.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,12 +24,12 @@ from app.work_orders.models import ALL, ALL_FILTERED, ALL_TITLES, GRAMS, OWN, OW
 from app.work_orders.schemas import PRIORITIES, STATUSES, Order, OrderFilter
 from app.work_orders.search import fold, grams, literal_pattern
 
-RARE = 500
-"""A trigram that at most this many titles hold is rare: reading them all takes a few milliseconds."""
+RARE, UNCOMMON = 300, 5_000
+"""How many titles with a trigram are read at once: gladly, and rather than walking through all."""
 MAX_PROBES = 8
 FIRST_WINDOW, WIDEST_WINDOW, GROWTH = 2_000, 128_000, 8
-SEARCH_BUDGET_MS = 1_000.0
-_QUERY_LIMIT_MS = 3_000
+SEARCH_BUDGET_MS = 1_000
+_QUERY_LIMIT_MS, _BRIEFLY_MS = 3_000, 15
 _NEWEST_FIRST = [("createdAt", -1), ("_id", -1)]
 _FAR = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -45,7 +46,8 @@ class Slice:
 class OrderLists:
     """One owner's orders (`owner`) or everyone's (None)."""
 
-    def __init__(self, database: Database, *, search_budget_ms: float = SEARCH_BUDGET_MS) -> None:
+    def __init__(self, database: Database, *, search_budget_ms: int = SEARCH_BUDGET_MS) -> None:
+        """`search_budget_ms`: how long a walk may take, and again one in windows; 0 means one window at a time."""
         self._database = database
         self._orders = database["workorders"]
         self._budget_ms = search_budget_ms
@@ -73,24 +75,45 @@ class OrderLists:
     ) -> Slice:
         exact = {name: value for name in ("status", "priority") if (value := getattr(wanted, name))}
         match = {**_owned(owner), "titleFold": {"$regex": literal_pattern(term)}, **exact}
-        gram = await self._rare_gram(term) if owner is None else None
-        if gram:
-            query = {**match, "titleGrams": gram, "deletedAt": None, **_between(after, None)}
-            return _slice(await self._find(query, GRAMS, limit + 1), limit)
-        return await self._walk(owner, match, after, limit)
+        walked = {**match, "deletedAt": None, **_between(after, None)}
+        if owner is None:
+            if gram := await self._gram_of(term, RARE):
+                return await self._within(gram, walked, limit)
+            with suppress(ExecutionTimeout):  # a common term fills its page at once
+                return _slice(await self._find(walked, ALL_TITLES, limit + 1, _BRIEFLY_MS), limit)
+            if gram := await self._gram_of(term, UNCOMMON):
+                return await self._within(gram, walked, limit)
+        if self._budget_ms:
+            with suppress(ExecutionTimeout):
+                index = OWN_TITLES if owner else ALL_TITLES
+                return _slice(await self._find(walked, index, limit + 1, self._budget_ms), limit)
+        return await self._walk_windows(owner, match, after, limit)
 
-    async def _rare_gram(self, term: str) -> str | None:
-        """A trigram of the term that few titles hold; at most a few are looked up, spread over the term."""
-        found = grams(term)
-        for gram in found[:: max(1, -(-len(found) // MAX_PROBES))]:
-            answer = await self._database.command(
-                "count", "workorders", query={"titleGrams": gram}, limit=RARE + 1, hint=GRAMS, maxTimeMS=_QUERY_LIMIT_MS
-            )
-            if answer["n"] <= RARE:
+    async def _within(self, gram: str, walked: dict[str, Any], limit: int) -> Slice:
+        return _slice(await self._find({**walked, "titleGrams": gram}, GRAMS, limit + 1), limit)
+
+    async def _gram_of(self, term: str, most: int) -> str | None:
+        """The least common of the term's trigrams, if at most `most` titles have it; of a long term, a few are counted.
+
+        Those across two words come first: they are rarer. Looking ends at the first rare one.
+        """
+        counts: dict[str, int] = {}
+        for gram in sorted(grams(term), key=lambda gram: gram[1] != " ")[:MAX_PROBES]:
+            counts[gram] = await self._titles_with(gram, most + 1)
+            if counts[gram] <= RARE:
                 return gram
-        return None
+        least = min(counts, key=lambda gram: counts[gram], default=None)
+        return least if least and counts[least] <= most else None
 
-    async def _walk(self, owner: ObjectId | None, match: dict[str, Any], after: Position | None, limit: int) -> Slice:
+    async def _titles_with(self, gram: str, most: int) -> int:
+        answer = await self._database.command(
+            "count", "workorders", query={"titleGrams": gram}, limit=most, hint=GRAMS, maxTimeMS=_QUERY_LIMIT_MS
+        )
+        return int(answer["n"])
+
+    async def _walk_windows(
+        self, owner: ObjectId | None, match: dict[str, Any], after: Position | None, limit: int
+    ) -> Slice:
         index = OWN_TITLES if owner else ALL_TITLES
         deadline = monotonic_ms() + self._budget_ms
         rows: list[Order] = []
@@ -101,7 +124,7 @@ class OrderLists:
             rows += await self._find(query, index, limit + 1 - len(rows))
             if len(rows) > limit or end is None:
                 return _slice(rows, limit)
-            if monotonic_ms() > deadline:
+            if monotonic_ms() >= deadline:
                 return Slice(rows, end, cut=True)
             after, size = end, min(size * GROWTH, WIDEST_WINDOW)
 
@@ -114,9 +137,9 @@ class OrderLists:
         found = [row async for row in cursor.skip(size - 1).limit(1).max_time_ms(_QUERY_LIMIT_MS)]
         return Position(found[0]["createdAt"], found[0]["_id"]) if found else None
 
-    async def _find(self, query: dict[str, Any], index: str, limit: int) -> list[Order]:
+    async def _find(self, query: dict[str, Any], index: str, limit: int, most_ms: int = _QUERY_LIMIT_MS) -> list[Order]:
         cursor = self._orders.find(query, ORDER_FIELDS).sort(_NEWEST_FIRST).hint(index).limit(limit)
-        return [to_order(row) for row in await cursor.max_time_ms(_QUERY_LIMIT_MS).to_list()]
+        return [to_order(row) for row in await cursor.max_time_ms(most_ms).to_list()]
 
 
 def _owned(owner: ObjectId | None) -> dict[str, Any]:
@@ -124,15 +147,18 @@ def _owned(owner: ObjectId | None) -> dict[str, Any]:
 
 
 def _between(after: Position | None, end: Position | None) -> dict[str, Any]:
-    """After `after` (not included) down to `end` (included). The range bounds the index; the rest settles ties."""
+    """After `after` (not included) down to `end` (included).
+
+    The range bounds the index. Ties are settled with `$nor`: for an `$or` the planner would scan once per branch.
+    """
     bounds: dict[str, Any] = {"$lte": after.created_at if after else _FAR}
     ties: list[dict[str, Any]] = []
     if after:
-        ties.append({"$or": [{"createdAt": {"$lt": after.created_at}}, {"_id": {"$lt": after.id}}]})
+        ties.append({"createdAt": after.created_at, "_id": {"$gte": after.id}})
     if end:
         bounds["$gte"] = end.created_at
-        ties.append({"$or": [{"createdAt": {"$gt": end.created_at}}, {"_id": {"$gte": end.id}}]})
-    return {"createdAt": bounds, **({"$and": ties} if ties else {})}
+        ties.append({"createdAt": end.created_at, "_id": {"$lt": end.id}})
+    return {"createdAt": bounds, **({"$nor": ties} if ties else {})}
 
 
 def _slice(rows: list[Order], limit: int) -> Slice:

@@ -30,6 +30,9 @@ _DONE = {
     "deleted": "Work order deleted.",
 }
 _CHANGED = "This work order was changed meanwhile. Look at it as it is now, then decide again."
+_NOT_DELETED = (
+    "This work order was changed meanwhile and is still there, as below. Cancel leads back, to delete it anyway."
+)
 
 
 class WorkOrderPages(Controller):
@@ -93,7 +96,8 @@ class WorkOrderPages(Controller):
             await orders.remove(person.actor, parse_id(order_id), seen)
         except Conflict:
             order = await orders.detail(person.actor, parse_id(order_id))
-            return await _order(request, pages, person, order, status=409, problem=_CHANGED)
+            form = Form(forms.filled(order).values, {}, _NOT_DELETED)
+            return await _order(request, pages, person, order, status=409, editing=True, form=form)
         return see_other(f"{back}?done=deleted")
 
 
@@ -135,7 +139,6 @@ async def _order(
         "can_edit": can_edit,
         "form": forms.filled(order),
         "conflict": [],
-        "problem": None,
         "flash": _flash(request),
     }
     context["editing"] = context.get("editing", False) and can_edit

@@ -97,7 +97,7 @@ class OrderRepository:
             "eventNotOwed": {"$ne": True},
         }
         if before:
-            query["$or"] = [{"createdAt": {"$lt": before[0]}}, {"_id": {"$lt": before[1]}}]
+            query["$nor"] = [{"createdAt": before[0], "_id": {"$gte": before[1]}}]
         cursor = self._orders.find(query, ORDER_FIELDS).sort([("createdAt", -1), ("_id", -1)]).hint(ALL).limit(limit)
         return [to_order(row) async for row in cursor]
 

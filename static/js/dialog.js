@@ -31,14 +31,14 @@ function settle() {
   const dialog = modal();
   if (!dialog) return;
   if (dialog.querySelector("[data-open]")) show(dialog);
-  else if (dialog.open) dialog.close();
+  else if (dialog.open && !dialog.childElementCount) dialog.close();
 }
 
 function closed() {
   const dialog = modal();
   clearTimeout(arming);
   delete dialog.dataset.shown;
-  if (dialog.querySelector("[data-open]")) dialog.replaceChildren(); // left for later: it stands in the drawer and under Approvals
+  dialog.replaceChildren(); // left for later: it stands in the drawer and under Approvals
   const back = opener?.isConnected && opener !== document.body ? opener : document.getElementById("copilot-text") ?? document.getElementById("main");
   back?.focus();
   opener = null;

@@ -31,9 +31,15 @@ function watch() {
   const drawer = document.getElementById("copilot");
   if (!drawer || watching.has(drawer)) return;
   watching.add(drawer);
-  new MutationObserver(() => { showState(); follow(); }).observe(drawer, { childList: true, subtree: true, characterData: true });
+  new MutationObserver((records) => { showState(); follow(); tell(records); }).observe(drawer, { childList: true, subtree: true, characterData: true });
   showState();
   follow();
+}
+
+// A write was done (or undone): pages that show work orders refresh themselves.
+function tell(records) {
+  const added = records.filter(({ target }) => target === log()).flatMap(({ addedNodes }) => [...addedNodes]);
+  if (added.some((node) => node.matches?.(".tool-write.tool-executed"))) document.dispatchEvent(new CustomEvent("work-order-changed"));
 }
 
 document.addEventListener("scroll", (event) => {

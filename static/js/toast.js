@@ -28,6 +28,10 @@ function flash() {
   if (!el) return;
   toast({ message: el.textContent, kind: el.dataset.kind });
   el.remove();
+  const address = new URL(location.href);
+  if (!address.searchParams.has("done")) return;
+  address.searchParams.delete("done"); // said once: a reload or Back does not say it again
+  history.replaceState(history.state, "", address);
 }
 
 document.addEventListener("toast", (event) => toast(event.detail));

@@ -1,4 +1,4 @@
-"""The accounts feature as people meet it: a real server on loopback, real MongoDB and Valkey, a clock that is moved."""
+"""The desk as people with accounts meet it: the real program on loopback, a clock that is moved, a mailbox."""
 
 from __future__ import annotations
 
@@ -10,32 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-import uvicorn
 from bson import ObjectId
-from litestar import Litestar, Request, get
-from litestar.di import Provide
-from litestar.plugins.pydantic import PydanticPlugin
 
 from app.accounts.actors import Role
-from app.accounts.api import API
-from app.accounts.assembly import AccountsFeature, open_accounts
+from app.accounts.assembly import AccountsFeature
 from app.accounts.events import SessionsEnded
-from app.accounts.guards import person_of
-from app.accounts.middleware import Authentication
-from app.accounts.pages import PAGES
-from app.accounts.people import Person
 from app.accounts.repository import UserRepository
 from app.core.clock import ManualClock, SystemClock
-from app.core.events import Announcements
 from app.core.mongo import Database
 from app.core.settings import Settings
-from app.web.bodies import BodyGuard
-from app.web.csrf import CsrfGuard
-from app.web.error_answers import ErrorAnswers
-from app.web.limits import RateLimiter
-from app.web.pages import Pages
-from app.web.request_context import RequestContext
-from app.web.templates import create_environment
+from app.desk import Desk, open_desk
+from app.main import create_app
+from tests.conftest import serving
 
 PASSWORD = "Passw0rd1"
 ORIGIN = {"Sec-Fetch-Site": "same-origin"}
@@ -127,96 +113,34 @@ async def send_form(
     return await client.post(path, data=fields | {"_csrf_token": token}, headers=ORIGIN | headers)
 
 
+def cookie_attributes(headers: list[str]) -> dict[str, list[str]]:
+    """Per cookie its attributes, `Expires` aside (which each must have), `Domain` and `Secure` included if there."""
+    found = {}
+    for header in headers:
+        pair, *attributes = header.split("; ")
+        assert any(attribute.startswith("Expires=") or attribute.startswith("expires=") for attribute in attributes)
+        found[pair.split("=", 1)[0]] = sorted(a for a in attributes if not a.lower().startswith("expires="))
+    return found
+
+
 @contextlib.asynccontextmanager
-async def open_house(
-    settings: Settings, database: Database, limiter: RateLimiter, password_hash: str
-) -> AsyncIterator[House]:
-    clock, mailbox, announcements = ManualClock(SystemClock().now()), Mailbox(), Announcements()
+async def open_house(settings: Settings, password_hash: str, mailbox: Mailbox) -> AsyncIterator[House]:
+    """The real program on loopback. `mailbox` must already be what the desk takes for its mailer."""
+    clock, desks = ManualClock(SystemClock().now()), []
     ended: list[SessionsEnded] = []
 
     async def note(event: SessionsEnded) -> None:
         ended.append(event)
 
-    announcements.on(SessionsEnded, note)
-    feature = open_accounts(settings, clock, announcements, mailbox)
+    @contextlib.asynccontextmanager
+    async def opener(given: Settings) -> AsyncIterator[Desk]:
+        async with open_desk(given, clock) as desk:
+            desk.announcements.on(SessionsEnded, note)
+            desks.append(desk)
+            yield desk
+            await desk.limiter.close()
+
     async with contextlib.AsyncExitStack() as cleanup:
-        url = await cleanup.enter_async_context(_serving(_app(settings, clock, limiter, feature)))
-        yield House(url, feature, database, clock, mailbox, ended, password_hash, cleanup)
-        await feature.sign_in.settled()
-
-
-@get("/app/work-orders", include_in_schema=False)
-async def _landing(request: Request[Any, Any, Any]) -> str:
-    return person_of(request).email
-
-
-def _app(settings: Settings, clock: ManualClock, limiter: RateLimiter, feature: AccountsFeature) -> Any:
-    environment = create_environment()
-
-    async def context(request: Request[Any, Any, Any]) -> dict[str, Any]:
-        return {
-            "person": request.scope.get("user"),
-            "csrf_token": request.scope["state"].get("csrf_token", ""),
-            "nav": "",
-            "pending_approvals": 0,
-            "ai": False,
-            "now": clock.now(),
-        }
-
-    async def person(request: Request[Any, Any, Any]) -> Person:
-        return person_of(request)
-
-    given = {
-        "settings": settings,
-        "pages": Pages(environment, context),
-        "limiter": limiter,
-        "accounts": feature.accounts,
-        "sign_in": feature.sign_in,
-        "user_admin": feature.user_admin,
-    }
-    dependencies = {name: _provide(value) for name, value in given.items()}
-    csrf = CsrfGuard(key="k" * 32, public_url=settings.public_url, secure=settings.is_production)
-    app = Litestar(
-        [*API, *PAGES, _landing],
-        middleware=[BodyGuard(), csrf, Authentication(settings, lambda _scope: feature)],
-        exception_handlers={Exception: ErrorAnswers(environment, debug=False, sign_in_path="/login")},
-        plugins=[PydanticPlugin(prefer_alias=True)],
-        dependencies=dependencies | {"person": Provide(person)},
-        openapi_config=None,
-    )
-    return RequestContext(app, hsts=settings.is_production)
-
-
-def _provide(value: object) -> Provide:
-    return Provide(lambda: value, sync_to_thread=False)
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves the process's signals alone and tells when it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Any:
-        yield
-
-    async def startup(self, sockets: list[Any] | None = None) -> None:
-        await super().startup(sockets)
-        self.listening.set()
-
-
-@contextlib.asynccontextmanager
-async def _serving(app: Any) -> AsyncIterator[str]:
-    server = _Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, proxy_headers=False)
-    )
-    task = asyncio.create_task(server.serve())
-    try:
-        await asyncio.wait_for(server.listening.wait(), 10)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        await asyncio.wait_for(task, 20)
+        url = await cleanup.enter_async_context(serving(create_app(settings, opener)))
+        desk = desks[0]
+        yield House(url, desk.accounts, desk.database, clock, mailbox, ended, password_hash, cleanup)

@@ -43,7 +43,7 @@ async def indexed(database: Database) -> Database:
 
 @pytest.fixture
 def yard(indexed: Database) -> Yard:
-    clock = ManualClock(datetime(2026, 11, 30, 8, tzinfo=UTC))
+    clock = ManualClock(datetime(2026, 12, 1, 8, tzinfo=UTC))
     outbox = OutboxService(OutboxRepository(indexed), clock, max_attempts=3)
     cast, announcements, nudges = Cast(), Announcements(), list[ObjectId]()
 

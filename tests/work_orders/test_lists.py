@@ -121,7 +121,14 @@ async def test_filters_by_status_and_priority_narrow_the_list_page_by_page(yard:
 
 async def test_search_finds_a_part_of_the_title_in_any_case_and_takes_nothing_for_a_pattern(yard: Yard) -> None:
     """WO-4."""
-    titles = ["Pump leaks", "PUMPE undicht, Straße 5", "50% glycol? (check)", "a.*b [x] ^$ \\d", "Fußbodenheizung", "ﬁlter"]
+    titles = [
+        "Pump leaks",
+        "PUMPE undicht, Straße 5",
+        "50% glycol? (check)",
+        "a.*b [x] ^$ \\d",
+        "Fußbodenheizung",
+        "ﬁlter",
+    ]
     for title in titles:
         await yard.orders.create(OWNER, WorkOrderCreate(title=title))
         yard.clock.advance(timedelta(seconds=1))
