@@ -168,7 +168,7 @@ class Server:
 async def serving(app: ASGIApp) -> AsyncIterator[str]:
     """`app` on a free loopback port, in this event loop; its address."""
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         host="127.0.0.1",
         port=0,
         lifespan="on",
@@ -179,7 +179,7 @@ async def serving(app: ASGIApp) -> AsyncIterator[str]:
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # pytest keeps its own
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # pytest keeps its own
     task = asyncio.create_task(server.serve())
     while not server.started:
         if task.done():

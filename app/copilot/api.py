@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Controller, Request, delete, get, post
-from litestar.params import HeaderParameter, QueryParameter
+from litestar.di import NamedDependency
+from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
 from app.accounts.guards import signed_in
@@ -41,28 +42,35 @@ class CopilotApi(Controller):
     guards = (signed_in, ai_enabled)
 
     @post("/sessions", status_code=201, summary="Start a conversation; the one before is archived")
-    async def open_session(self, person: Person, copilot: CopilotService) -> Success[CopilotSessionPublic]:
+    async def open_session(
+        self, person: NamedDependency[Person], copilot: NamedDependency[CopilotService]
+    ) -> Success[CopilotSessionPublic]:
         return Success(data=present(await copilot.open_session(person)))
 
     @get("/sessions", summary="Your conversations, newest first")
-    async def sessions(self, person: Person, copilot: CopilotService) -> Success[list[CopilotSessionPublic]]:
+    async def sessions(
+        self, person: NamedDependency[Person], copilot: NamedDependency[CopilotService]
+    ) -> Success[list[CopilotSessionPublic]]:
         return Success(data=[present(session) for session in await copilot.recent(person)])
 
     @delete("/sessions/{session_id:str}", status_code=204, summary="Close a conversation")
-    async def archive(self, person: Person, copilot: CopilotService, session_id: str) -> None:
+    async def archive(
+        self, person: NamedDependency[Person], copilot: NamedDependency[CopilotService], session_id: FromPath[str]
+    ) -> None:
         await copilot.archive(person, parse_id(session_id))
 
     @post("/sessions/{session_id:str}/messages", status_code=200, summary="Say something; the answer is a stream")
     async def send(
         self,
+        *,
         request: AnyRequest,
-        person: Person,
-        copilot: CopilotService,
-        json_wire: JsonWire,
-        limiter: RateLimiter,
-        settings: Settings,
-        session_id: str,
-        data: MessageIn,
+        person: NamedDependency[Person],
+        copilot: NamedDependency[CopilotService],
+        json_wire: NamedDependency[JsonWire],
+        limiter: NamedDependency[RateLimiter],
+        settings: NamedDependency[Settings],
+        session_id: FromPath[str],
+        data: JSONBody[MessageIn],
         idempotency_key: IdempotencyKey = None,
     ) -> Stream:
         run = await copilot.send(
@@ -78,46 +86,68 @@ class CopilotApi(Controller):
 
     @post("/tool-calls/{call_id:str}/decide", status_code=200, summary="Approve or reject a proposal")
     async def decide(
-        self, person: Person, approvals: Approvals, call_id: str, data: Decision
+        self,
+        person: NamedDependency[Person],
+        approvals: NamedDependency[Approvals],
+        call_id: FromPath[str],
+        data: JSONBody[Decision],
     ) -> Success[AgentToolCallPublic]:
         return Success(data=records.tool_call(await approvals.decide(person, parse_id(call_id), data)))
 
     @post("/tool-calls/{call_id:str}/extend", status_code=200, summary="More time to decide")
-    async def extend(self, person: Person, approvals: Approvals, call_id: str) -> Success[AgentToolCallPublic]:
+    async def extend(
+        self, person: NamedDependency[Person], approvals: NamedDependency[Approvals], call_id: FromPath[str]
+    ) -> Success[AgentToolCallPublic]:
         return Success(data=records.tool_call(await approvals.extend(person, parse_id(call_id))))
 
     @post("/tool-calls/{call_id:str}/undo", status_code=200, summary="Take an executed change back")
-    async def undo(self, person: Person, approvals: Approvals, call_id: str) -> Success[AgentToolCallPublic]:
+    async def undo(
+        self, person: NamedDependency[Person], approvals: NamedDependency[Approvals], call_id: FromPath[str]
+    ) -> Success[AgentToolCallPublic]:
         return Success(data=records.tool_call(await approvals.undo(person, parse_id(call_id))))
 
     @get("/approvals", summary="What awaits your decision")
-    async def pending(self, person: Person, approvals: Approvals) -> Success[list[AgentToolCallPublic]]:
+    async def pending(
+        self, person: NamedDependency[Person], approvals: NamedDependency[Approvals]
+    ) -> Success[list[AgentToolCallPublic]]:
         return Success(data=[records.tool_call(call) for call in await approvals.pending(person)])
 
     @get("/runs", summary="Your runs, newest first")
     async def own_runs(
-        self, person: Person, runs: RunService, page: PageNumber = 1, limit: PageSize = 20
+        self,
+        person: NamedDependency[Person],
+        runs: NamedDependency[RunService],
+        page: PageNumber = 1,
+        limit: PageSize = 20,
     ) -> Success[OffsetPage[AgentRunPublic]]:
         return Success(data=await runs.own_page(person.id, page, limit))
 
     @get("/runs/{run_id:str}", summary="One run with its messages and calls")
-    async def run(self, person: Person, runs: RunService, run_id: str) -> Success[RunDetail]:
+    async def run(
+        self, person: NamedDependency[Person], runs: NamedDependency[RunService], run_id: FromPath[str]
+    ) -> Success[RunDetail]:
         return Success(data=await runs.detail(await runs.own(person.id, parse_id(run_id))))
 
     @get("/runs/{run_id:str}/events", summary="Watch a run; resumes after Last-Event-ID")
     async def events(
         self,
-        person: Person,
-        runs: RunService,
-        json_wire: JsonWire,
-        run_id: str,
+        person: NamedDependency[Person],
+        runs: NamedDependency[RunService],
+        json_wire: NamedDependency[JsonWire],
+        run_id: FromPath[str],
         last_event_id: LastEventId = None,
     ) -> Stream:
         run = await runs.own(person.id, parse_id(run_id))
         return event_stream(json_wire.frames(parse_id(str(run.id)), last_event_id or START), {"X-Run-Id": str(run.id)})
 
     @post("/runs/{run_id:str}/cancel", status_code=200, summary="Stop a run")
-    async def cancel(self, person: Person, runs: RunService, engine: RunEngine, run_id: str) -> Success[AgentRunPublic]:
+    async def cancel(
+        self,
+        person: NamedDependency[Person],
+        runs: NamedDependency[RunService],
+        engine: NamedDependency[RunEngine],
+        run_id: FromPath[str],
+    ) -> Success[AgentRunPublic]:
         run = await runs.own(person.id, parse_id(run_id))
         await engine.stop(parse_id(str(run.id)), "cancel")
         return Success(data=records.run(await runs.get(parse_id(str(run.id)))))

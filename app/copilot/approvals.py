@@ -39,6 +39,7 @@ class Approvals:
         engine: RunEngine,
         execution: Execution,
         endings: Endings,
+        *,
         events: EventLog,
         tokens: ConfirmationTokens,
         orders: WorkOrderService,

@@ -107,15 +107,25 @@ def open_copilot(
         ProviderStep(provider or NoProvider(), ledger, prices, events),
         Dispatcher(runs, registry, staging, events, clock),
         execution,
-        registry,
-        orders,
-        clock,
-        settings,
+        registry=registry,
+        orders=orders,
+        clock=clock,
+        settings=settings,
     )
-    engine = RunEngine(runs, loop, execution, endings, people, ledger, settings)
+    engine = RunEngine(runs, loop, execution, endings, accounts=people, ledger=ledger, settings=settings)
     tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
     hub = EventHub(redis, prefix)
-    approvals = Approvals(runs, engine, execution, endings, events, tokens, orders, clock, settings.ai_approval_ttl_ms)
+    approvals = Approvals(
+        runs,
+        engine,
+        execution,
+        endings,
+        events=events,
+        tokens=tokens,
+        orders=orders,
+        clock=clock,
+        ttl_ms=settings.ai_approval_ttl_ms,
+    )
     watching = Watching(runs, hub, settings.ai_sse_keepalive_ms)
     return CopilotFeature(
         copilot=CopilotService(

@@ -103,4 +103,4 @@ def _state(run: AgentRun, calls: Sequence[AgentToolCall]) -> RunState:
 def _failed(run: AgentRun) -> Message:
     code = run.error_code if run.error_code in WORDS else "INTERNAL"
     retry = run.transcript[0].content if run.transcript else None
-    return Message(f"{run.id}-end", error=WORDS[code], retry_text=retry)  # type: ignore[index]  # a known code
+    return Message(f"{run.id}-end", error=WORDS[code], retry_text=retry)

@@ -61,9 +61,11 @@ class Dispatcher:
         try:
             tool, decision, args = self._admit(call, caller)
             if not tool.policy.mutates:
-                return await self._read(view, call, cast("ReadTool", tool), decision, args, caller.actor)
+                return await self._read(view, call, cast("ReadTool", tool), decision, args=args, actor=caller.actor)
             self._check_write(view, args, decision, write_taken=write_taken)
-            return await self._staging.stage(view.run, call.id, cast("WriteTool", tool), caller.actor, args, decision)
+            return await self._staging.stage(
+                view.run, call.id, cast("WriteTool", tool), caller.actor, args=args, decision=decision
+            )
         except Refusal as refusal:
             return await self._refuse(view, call, refusal)
         except ToolFault as fault:
@@ -113,6 +115,7 @@ class Dispatcher:
         call: StepCall,
         tool: ReadTool,
         decision: GateDecision,
+        *,
         args: Arguments,
         actor: HumanActor,
     ) -> AgentToolCall:
@@ -155,7 +158,7 @@ class Dispatcher:
 
     def _record(self, view: RunView, call: StepCall, outcome: str, **fields: Any) -> AgentToolCall:
         now = self._clock.now()
-        return AgentToolCall.model_construct(
+        record: AgentToolCall = AgentToolCall.model_construct(
             id=call.id,
             run_id=view.run.id,
             user_id=view.run.user_id,
@@ -165,6 +168,7 @@ class Dispatcher:
             updated_at=now,
             **fields,
         )
+        return record
 
 
 def _faults(error: ValidationError) -> str:

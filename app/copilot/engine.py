@@ -39,6 +39,7 @@ class RunEngine:
         loop: RunLoop,
         execution: Execution,
         endings: Endings,
+        *,
         accounts: AccountsService,
         ledger: SpendLedger,
         settings: Settings,

@@ -116,6 +116,8 @@ class Execution:
 
 
 def _as_staged(call: AgentToolCall) -> Staged:
+    if call.target_id is None:
+        raise ValueError("a staged call names its target")
     return Staged(
         args=call.args or {},
         target=call.target_id,

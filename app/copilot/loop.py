@@ -67,6 +67,7 @@ class RunLoop:
         steps: ProviderStep,
         dispatcher: Dispatcher,
         execution: Execution,
+        *,
         registry: ToolRegistry,
         orders: WorkOrderService,
         clock: Clock,

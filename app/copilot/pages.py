@@ -7,8 +7,10 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from litestar import Controller, Request, Response, get, post
-from litestar.params import HeaderParameter
+from litestar.di import NamedDependency
+from litestar.params import FromPath, HeaderParameter
 from litestar.response import Stream
+from litestar.types import ControllerRouterHandler
 
 from app.accounts.forms import read_form
 from app.accounts.guards import signed_in
@@ -75,21 +77,36 @@ class CopilotPages(Controller):
 
     @get()
     async def page(
-        self, request: AnyRequest, person: Person, pages: Pages, copilot: CopilotService, conversations: Conversations
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        copilot: NamedDependency[CopilotService],
+        conversations: NamedDependency[Conversations],
     ) -> Page:
         values = await _drawer(request, person, copilot, conversations)
         return await pages.page(request, "copilot/page.html", nav="copilot", **values)
 
     @get("/drawer")
     async def drawer(
-        self, request: AnyRequest, person: Person, pages: Pages, copilot: CopilotService, conversations: Conversations
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        copilot: NamedDependency[CopilotService],
+        conversations: NamedDependency[Conversations],
     ) -> Page:
         values = await _drawer(request, person, copilot, conversations)
         return await pages.fragment(request, "copilot/_drawer.html", **values)
 
     @post("/sessions", guards=[ai_enabled], status_code=200)
     async def new_session(
-        self, request: AnyRequest, person: Person, pages: Pages, copilot: CopilotService, conversations: Conversations
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        copilot: NamedDependency[CopilotService],
+        conversations: NamedDependency[Conversations],
     ) -> Page:
         await copilot.open_session(person)
         if not is_htmx(request):
@@ -100,12 +117,13 @@ class CopilotPages(Controller):
     @post("/messages", guards=[ai_enabled], status_code=200)
     async def send(
         self,
+        *,
         request: AnyRequest,
-        person: Person,
-        pages: Pages,
-        copilot: CopilotService,
-        limiter: RateLimiter,
-        settings: Settings,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        copilot: NamedDependency[CopilotService],
+        limiter: NamedDependency[RateLimiter],
+        settings: NamedDependency[Settings],
         idempotency_key: IdempotencyKey = None,
     ) -> Page:
         values = await read_form(request)
@@ -127,14 +145,24 @@ class CopilotPages(Controller):
 
     @get("/runs/{run_id:str}/events", guards=[ai_enabled])
     async def events(
-        self, person: Person, runs: RunService, html_wire: HtmlWire, run_id: str, last_event_id: LastEventId = None
+        self,
+        person: NamedDependency[Person],
+        runs: NamedDependency[RunService],
+        html_wire: NamedDependency[HtmlWire],
+        run_id: FromPath[str],
+        last_event_id: LastEventId = None,
     ) -> Stream:
         run = await runs.own(person.id, parse_id(run_id))
         return event_stream(html_wire.frames(run.id, person, last_event_id or START))
 
     @post("/runs/{run_id:str}/cancel", status_code=200)
     async def cancel(
-        self, request: AnyRequest, person: Person, runs: RunService, engine: RunEngine, run_id: str
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        runs: NamedDependency[RunService],
+        engine: NamedDependency[RunEngine],
+        run_id: FromPath[str],
     ) -> Page:
         run = await runs.own(person.id, parse_id(run_id))
         await engine.stop(run.id, "cancel")
@@ -147,7 +175,14 @@ class ApprovalPages(Controller):
     include_in_schema = False
 
     @get()
-    async def all(self, request: AnyRequest, person: Person, pages: Pages, approvals: Approvals, clock: Clock) -> Page:
+    async def all(
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        approvals: NamedDependency[Approvals],
+        clock: NamedDependency[Clock],
+    ) -> Page:
         views = [
             approval_view(call, person.name, clock.now(), approvals.token(call))
             for call in await approvals.pending(person)
@@ -159,21 +194,35 @@ class ApprovalPages(Controller):
 
     @get("/{call_id:str}")
     async def one(
-        self, request: AnyRequest, person: Person, pages: Pages, approvals: Approvals, clock: Clock, call_id: str
+        self,
+        *,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        approvals: NamedDependency[Approvals],
+        clock: NamedDependency[Clock],
+        call_id: FromPath[str],
     ) -> Page:
         call = await approvals.get(person, parse_id(call_id))
-        return await _shown(request, pages, call, person, approvals, clock)
+        return await _shown(request, pages, call, person, approvals=approvals, clock=clock)
 
     @post("/{call_id:str}/decide", status_code=200)
     async def decide(
-        self, request: AnyRequest, person: Person, pages: Pages, approvals: Approvals, clock: Clock, call_id: str
+        self,
+        *,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        approvals: NamedDependency[Approvals],
+        clock: NamedDependency[Clock],
+        call_id: FromPath[str],
     ) -> Page:
         """Answers within a blink: the modal closes and the card goes on; or the card says why not."""
         decision = parse(Decision, _decision(await read_form(request)))
         try:
             await approvals.decide(person, parse_id(call_id), decision)
         except (ApprovalExpired, ApprovalResolved, ApprovalStale) as refused:
-            return await _refused(request, pages, approvals, person, clock, call_id, refused)
+            return await _refused(request, pages, person, call_id, refused, approvals=approvals, clock=clock)
         said = "Approved. It is being done." if decision.approve else "Rejected. Nothing was changed."
         if not is_htmx(request):
             return see_other(_APPROVALS)
@@ -181,17 +230,30 @@ class ApprovalPages(Controller):
 
     @post("/{call_id:str}/extend", status_code=200)
     async def extend(
-        self, request: AnyRequest, person: Person, pages: Pages, approvals: Approvals, clock: Clock, call_id: str
+        self,
+        *,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        approvals: NamedDependency[Approvals],
+        clock: NamedDependency[Clock],
+        call_id: FromPath[str],
     ) -> Page:
         try:
             call = await approvals.extend(person, parse_id(call_id))
         except (ApprovalExpired, ApprovalResolved) as refused:
-            return await _refused(request, pages, approvals, person, clock, call_id, refused)
-        return await _shown(request, pages, call, person, approvals, clock)
+            return await _refused(request, pages, person, call_id, refused, approvals=approvals, clock=clock)
+        return await _shown(request, pages, call, person, approvals=approvals, clock=clock)
 
 
 @post("/app/tool-calls/{call_id:str}/undo", guards=[signed_in], status_code=200, include_in_schema=False)
-async def undo(request: AnyRequest, person: Person, pages: Pages, approvals: Approvals, call_id: str) -> Page:
+async def undo(
+    request: AnyRequest,
+    person: NamedDependency[Person],
+    pages: NamedDependency[Pages],
+    approvals: NamedDependency[Approvals],
+    call_id: FromPath[str],
+) -> Page:
     """Takes an executed change back; the card shows it."""
     call = await approvals.undo(person, parse_id(call_id))
     if not is_htmx(request):
@@ -210,7 +272,13 @@ class RunPages(Controller):
     include_in_schema = False
 
     @get()
-    async def own(self, request: AnyRequest, person: Person, pages: Pages, runs: RunService) -> Page:
+    async def own(
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        runs: NamedDependency[RunService],
+    ) -> Page:
         page = _page_number(request)
         found = await runs.own_page(person.id, page, 20)
         titles = await runs.titles([parse_id(item.id) for item in found.items])
@@ -223,9 +291,15 @@ class RunPages(Controller):
 
     @get("/{run_id:str}")
     async def one(
-        self, request: AnyRequest, person: Person, pages: Pages, runs: RunService, conversations: Conversations,
-        run_id: str,
-    ) -> Page:  # fmt: skip
+        self,
+        *,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        runs: NamedDependency[RunService],
+        conversations: NamedDependency[Conversations],
+        run_id: FromPath[str],
+    ) -> Page:
         run = await runs.own(person.id, parse_id(run_id))
         shown = {
             "id": str(run.id), "title": title_of(run), "status": run.status, "error_code": run.error_code,
@@ -237,7 +311,7 @@ class RunPages(Controller):
         return await pages.page(request, "runs/detail.html", nav="runs", run=shown, entries=entries)
 
 
-PAGES = [CopilotPages, ApprovalPages, undo, RunPages]
+PAGES: list[ControllerRouterHandler] = [CopilotPages, ApprovalPages, undo, RunPages]
 
 
 async def _drawer(
@@ -258,7 +332,7 @@ async def _drawer(
 
 
 async def _shown(
-    request: AnyRequest, pages: Pages, call: AgentToolCall, person: Person, approvals: Approvals, clock: Clock
+    request: AnyRequest, pages: Pages, call: AgentToolCall, person: Person, *, approvals: Approvals, clock: Clock
 ) -> Page:
     view = approval_view(call, person.name, clock.now(), approvals.token(call))
     return await pages.page_or_fragment(
@@ -267,7 +341,14 @@ async def _shown(
 
 
 async def _refused(
-    request: AnyRequest, pages: Pages, approvals: Approvals, person: Person, clock: Clock, call_id: str, why: AppError
+    request: AnyRequest,
+    pages: Pages,
+    person: Person,
+    call_id: str,
+    why: AppError,
+    *,
+    approvals: Approvals,
+    clock: Clock,
 ) -> Page:
     """Expired, stale or decided elsewhere: the same card says so; a stale one is followed by its successor."""
     call = await approvals.get(person, parse_id(call_id))

@@ -52,17 +52,20 @@ class ProviderStep:
             f"{run_id}{step:04x}", reservation_usd(request, self._prices), user=str(user_id)
         )
         answer = Answer()
-        async with self._settling(reservation, answer), self._telling(run_id) as words:
-            async with aclosing(self._provider.stream(request)) as deltas:  # type: ignore[type-var]
-                async for delta in deltas:
-                    match delta:
-                        case TextDelta(text):
-                            answer.text += text
-                            words.add(text)
-                        case CallRequested() | CallFault():
-                            answer.calls.append(delta)
-                        case StepDone(usage):
-                            answer.usage = usage
+        async with (
+            self._settling(reservation, answer),
+            self._telling(run_id) as words,
+            aclosing(self._provider.stream(request)) as deltas,  # type: ignore[type-var]
+        ):
+            async for delta in deltas:
+                match delta:
+                    case TextDelta(text):
+                        answer.text += text
+                        words.add(text)
+                    case CallRequested() | CallFault():
+                        answer.calls.append(delta)
+                    case StepDone(usage):
+                        answer.usage = usage
         return answer
 
     @contextlib.asynccontextmanager

@@ -47,7 +47,8 @@ class SessionRepository:
             await self._sessions.insert_one(row)
         except DuplicateKeyError:
             return None
-        return CopilotSession.model_validate(row)
+        made: CopilotSession = CopilotSession.model_validate(row)
+        return made
 
     async def touch(self, session_id: ObjectId, now: datetime) -> None:
         await self._sessions.update_one({"_id": session_id}, {"$set": {"updatedAt": now}})

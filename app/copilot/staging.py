@@ -38,12 +38,15 @@ class Staging:
         call_id: ObjectId,
         tool: WriteTool,
         actor: HumanActor,
+        *,
         args: Arguments,
         decision: GateDecision,
     ) -> AgentToolCall:
         """Reads the target, freezes the proposal, asks the person. Raises `ToolFault`, `GoneTarget`."""
         staged = await tool.stage(actor, args, call_id)
-        return await self._ask(run.id, run.user_id, call_id, tool.policy.name, staged, decision.as_record())
+        return await self._ask(
+            run.id, run.user_id, call_id, tool=tool.policy.name, staged=staged, decision=decision.as_record()
+        )
 
     async def restage(self, old: AgentToolCall, tool: WriteTool, actor: HumanActor, expected: str) -> AgentToolCall:
         """Replaces a stale call by a fresh proposal of the same arguments, or ends it when there is nothing to ask.
@@ -58,7 +61,14 @@ class Staging:
         except ToolFault as fault:
             return await self._end(old, expected, "stale", {"code": "AI_APPROVAL_STALE", "message": fault.message})
         fresh = await self._ask(
-            old.run_id, old.user_id, new_id, old.tool, staged, old.decision or {}, supersedes=old.id, told=False
+            old.run_id,
+            old.user_id,
+            new_id,
+            tool=old.tool,
+            staged=staged,
+            decision=old.decision or {},
+            supersedes=old.id,
+            told=False,
         )
         message = "The work order changed meanwhile. Nothing was run; the person is asked anew."
         await self._end(
@@ -73,10 +83,10 @@ class Staging:
         run_id: ObjectId,
         user_id: ObjectId | None,
         call_id: ObjectId,
+        *,
         tool: str,
         staged: Staged,
         decision: dict[str, Any],
-        *,
         supersedes: ObjectId | None = None,
         told: bool = True,
     ) -> AgentToolCall:

@@ -1,4 +1,4 @@
-"""A run as its records show it: what was read, asked, refused. Rebuilt before each step, so a restart forgets nothing."""
+"""A run as its records show it: what was read, asked, refused. Rebuilt before each step: a restart forgets nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RunView:
 
     def current(self, call_id: ObjectId) -> AgentToolCall | None:
         """The record of a call, or of the newest one that replaced it (D-7)."""
-        by_id = {record.id: record for record in self.records}
+        by_id: dict[ObjectId | None, AgentToolCall] = {record.id: record for record in self.records}
         record = by_id.get(call_id)
         while record is not None and record.superseded_by in by_id:
             record = by_id[record.superseded_by]

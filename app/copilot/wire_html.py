@@ -37,6 +37,7 @@ from app.web.sse import comment, frame
 
 RENDER_EVERY_S = 0.1
 RUN_END = "run-end"
+_NO_MARKUP = Markup("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Message:
     """A bubble: `n` makes its element's id."""
 
     n: str
-    html: Markup = Markup("")
+    html: Markup = _NO_MARKUP
     error: str | None = None
     retry_text: str | None = None
     text: str = ""
@@ -111,7 +112,7 @@ class HtmlWire:
             if is_last(item.event):
                 yield frame("{}", event=RUN_END)
 
-    async def _fragments(self, view: _View, event: RunEvent, person: Person) -> str:
+    async def _fragments(self, view: _View, event: RunEvent, person: Person) -> str:  # noqa: PLR0911 - one per event
         match event:
             case Token(content=content):
                 return self._say(view.bubble, content)

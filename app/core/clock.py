@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Clock(Protocol):
     def now(self) -> datetime:
         """The present instant, UTC, cut to milliseconds."""

@@ -72,7 +72,9 @@ class CallRepository:
         )
         return AgentToolCall.model_validate(found) if found else None
 
-    async def extend(self, call_id: ObjectId, user_id: ObjectId, now: datetime, by_ms: int, most: int) -> Any:
+    async def extend(
+        self, call_id: ObjectId, user_id: ObjectId, now: datetime, by_ms: int, most: int
+    ) -> AgentToolCall | None:
         """Moves the expiry of a pending call by `by_ms`, at most `most` times."""
         found = await self._calls.find_one_and_update(
             {

@@ -62,7 +62,7 @@ def message(record: AgentMessage) -> AgentMessagePublic:
     return AgentMessagePublic(
         id=str(record.id),
         run_id=str(record.run_id),
-        role=record.role,  # type: ignore[arg-type]  # older desks wrote the same four roles
+        role=record.role,
         content=record.content,
         tool_call_id=record.tool_call_id,
         name=record.name,

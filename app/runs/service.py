@@ -64,7 +64,7 @@ class RunService:
             if new.user_id and new.idempotency_key:
                 await self.refuse_duplicate(new.user_id, new.idempotency_key)
             raise RunInProgress from None
-        started = AgentRun.model_validate(run)
+        started: AgentRun = AgentRun.model_validate(run)
         await self._project(started)
         return started
 
@@ -144,7 +144,7 @@ class RunService:
         return found
 
     async def move_call(self, call_id: ObjectId, expected: str, outcome: str, **fields: Any) -> AgentToolCall | None:
-        """A staged call from one outcome to the next, for one winner; its approval's status follows. None for the loser.
+        """A staged call from one outcome to the next, for one winner; its approval's status follows. Else None.
 
         `fields` are attributes of `AgentToolCall`, or of its approval with the prefix `approval_`.
         """
@@ -241,7 +241,7 @@ class RunService:
         return RunDetail(
             run=present.run(run),
             messages=[present.message(message) for message in await self.messages_of([run.id])],
-            tool_calls=[present.tool_call(call) for call in await self._calls_of([run.id])],
+            tool_calls=[present.tool_call(call) for call in await self.calls_of([run.id])],
         )
 
     # -- inside ------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ class RunService:
             created_at=now,
             updated_at=now,
         )
-        document = run.model_dump(by_alias=True, exclude={"id"})
+        document: dict[str, Any] = run.model_dump(by_alias=True, exclude={"id"})
         if new.idempotency_key is None:
             document.pop("idempotencyKey")
         return {"_id": run.id} | document

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Request, Response, get, route
+from litestar.di import NamedDependency
 from litestar.enums import MediaType
+from litestar.params import FromPath
 
 from app.accounts.people import Person
 from app.core.errors import NotFound
@@ -20,7 +22,7 @@ def health() -> dict[str, str]:
 
 
 @get("/ready", include_in_schema=False)
-async def ready(site: SiteService) -> Response[dict[str, Any]]:
+async def ready(site: NamedDependency[SiteService]) -> Response[dict[str, Any]]:
     """Whether MongoDB and Redis answer."""
     down = await site.missing()
     if not down:
@@ -29,7 +31,7 @@ async def ready(site: SiteService) -> Response[dict[str, Any]]:
 
 
 @get("/", include_in_schema=False)
-async def landing(request: Request[Any, Any, Any], pages: Pages) -> Response[Any]:
+async def landing(request: Request[Any, Any, Any], pages: NamedDependency[Pages]) -> Response[Any]:
     """Signed-in people go to their orders."""
     if isinstance(request.scope.get("user"), Person):
         return see_other("/app/work-orders")
@@ -49,7 +51,7 @@ def app_home() -> Response[Any]:
     sync_to_thread=False,
     status_code=404,
 )
-def nothing_here(path: str) -> str:  # noqa: ARG001 - any path
+def nothing_here(path: FromPath[str]) -> str:  # noqa: ARG001 - any path
     """What matches no route passes the same limits and checks as everything else."""
     raise NotFound
 

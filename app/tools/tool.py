@@ -65,7 +65,9 @@ class ReadTool(Protocol):
 
     policy: ToolPolicy
     description: str
-    arguments: type[Arguments]
+
+    @property
+    def arguments(self) -> type[Arguments]: ...
 
     async def read(self, actor: HumanActor, args: Arguments) -> ReadResult:
         """Raises `ToolFault`."""
@@ -77,7 +79,9 @@ class WriteTool(Protocol):
 
     policy: ToolPolicy
     description: str
-    arguments: type[Arguments]
+
+    @property
+    def arguments(self) -> type[Arguments]: ...
 
     async def stage(self, actor: HumanActor, args: Arguments, call_id: ObjectId) -> Staged:
         """Reads the target anew and says what would happen. Raises `ToolFault`, `GoneTarget`."""

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, Receive, ReceiveMessage, Scope, Send
 
 from app.core.errors import ErrorDetail, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from app.core.strict_json import StrictJsonError, parse_strict
@@ -104,14 +104,14 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives `body` once, then whatever comes on the wire (the disconnect)."""
     given = False
 
-    async def replayed() -> Message:
+    async def replayed() -> ReceiveMessage:
         nonlocal given
         if given:
             return await receive()
         given = True
-        return cast("Message", {"type": "http.request", "body": body, "more_body": False})
+        return cast("ReceiveMessage", {"type": "http.request", "body": body, "more_body": False})
 
-    return replayed  # type: ignore[return-value]
+    return replayed
 
 
 def _header(scope: Scope, name: bytes) -> str:

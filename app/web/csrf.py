@@ -84,7 +84,8 @@ class CsrfGuard(ASGIMiddleware):
 def _form_token(request: Request[Any, Any, Any]) -> str:
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return ""
-    fields = parse_qs(request.scope["state"]["raw_body"].decode("utf-8", "replace"))  # read by BodyGuard
+    body: bytes = request.scope["state"]["raw_body"]  # read by BodyGuard
+    fields = parse_qs(body.decode("utf-8", "replace"))
     return fields.get(_FIELD, [""])[0]
 
 

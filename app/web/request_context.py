@@ -11,6 +11,7 @@ import uuid
 
 import structlog
 from litestar.datastructures import MutableScopeHeaders
+from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.logging import get_logger
@@ -47,7 +48,7 @@ class RequestContext:
         } | ({"Strict-Transport-Security": "max-age=31536000; includeSubDomains"} if hsts else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
         given = next((v.decode("latin-1") for k, v in scope["headers"] if k == b"x-request-id"), "")

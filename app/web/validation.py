@@ -5,6 +5,7 @@ An unknown field, or a body that is not an object, is reported at `_`, as the or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -36,6 +37,16 @@ _WORDS = {
     "list_type": "Must be a list.",
 }
 
+_QUERY_WORDS = [
+    (re.compile(r"Expected `int[^`]*` >= (\S+)"), "Must be at least {}."),
+    (re.compile(r"Expected `int[^`]*` <= (\S+)"), "Must be at most {}."),
+    (re.compile(r"Expected `str[^`]*` of length >= (\S+)"), "Must be at least {} characters."),
+    (re.compile(r"Expected `str[^`]*` of length <= (\S+)"), "Must be at most {} characters."),
+    (re.compile(r"Expected `int[^`]*`, got"), "Must be a whole number."),
+    (re.compile(r"Invalid enum value"), "Is not one of the allowed values."),
+]
+"""What msgspec says of a query or header parameter, and what we say."""
+
 
 def parse(model: type[M], values: Any) -> M:
     """`values` as `model`. Raises `ValidationFailed` with one detail per fault."""
@@ -50,8 +61,16 @@ def details_of(exc: ValidationException) -> list[ErrorDetail]:
     errors = getattr(exc.__cause__, "errors", None)
     if isinstance(errors, list):
         return details(errors)  # their paths start inside the body
-    extra = exc.extra if isinstance(exc.extra, list) else []
-    return [ErrorDetail(str(fault.get("key", "_")), str(fault.get("message", exc.detail))) for fault in extra]
+    return [_parameter(fault) for fault in exc.extra] if isinstance(exc.extra, list) else []
+
+
+def _parameter(fault: Any) -> ErrorDetail:
+    name, message = str(fault.get("key", "_")), str(fault.get("message", ""))
+    if fault.get("source") == "body":
+        return ErrorDetail("_", "Send a JSON object as the body.")
+    found = ((pattern.match(message), words) for pattern, words in _QUERY_WORDS)
+    plain = next((words.format(*match.groups()) for match, words in found if match), "Is not valid.")
+    return ErrorDetail(name, plain)
 
 
 def details(faults: Iterable[Any]) -> list[ErrorDetail]:

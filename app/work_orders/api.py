@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from litestar import Controller, delete, get, patch, post
-from litestar.di import Provide
-from litestar.params import Parameter
+from litestar.di import NamedDependency, Provide
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from app.accounts.guards import admin_or_viewer, may_write, signed_in
 from app.accounts.people import Person
@@ -28,18 +28,19 @@ from app.work_orders.schemas import (
 )
 from app.work_orders.service import WorkOrderService
 
-PageSize = Annotated[int, Parameter(ge=1, le=PAGE_MAX, description="How many at most.")]
+PageSize = Annotated[int, QueryParameter(ge=1, le=PAGE_MAX, description="How many at most.")]
 SearchText = Annotated[
-    str | None, Parameter(max_length=SEARCH_MAX, description="Part of the title, in any case; never a pattern.")
+    str | None, QueryParameter(max_length=SEARCH_MAX, description="Part of the title, in any case; never a pattern.")
 ]
 CursorText = Annotated[
-    str | None, Parameter(max_length=500, description="`nextCursor` of the page before. A search may cut a page short.")
+    str | None,
+    QueryParameter(max_length=500, description="`nextCursor` of the page before. A search may cut a page short."),
 ]
 
 
 def list_query(
-    status: Status | None = None,
-    priority: Priority | None = None,
+    status: FromQuery[Status | None] = None,
+    priority: FromQuery[Priority | None] = None,
     search: SearchText = None,
     cursor: CursorText = None,
     limit: PageSize = PAGE_DEFAULT,
@@ -60,27 +61,47 @@ class WorkOrdersController(Controller):
 
     @get(dependencies=_LIST, summary="Your own work orders, newest first")
     async def own(
-        self, person: Person, orders: WorkOrderService, wanted: ListQuery
+        self,
+        person: NamedDependency[Person],
+        orders: NamedDependency[WorkOrderService],
+        wanted: NamedDependency[ListQuery],
     ) -> Success[CursorPage[WorkOrderPublic]]:
         return Success(data=await orders.list_own(person.actor, wanted, wanted.cursor, wanted.limit))
 
     @post(guards=[may_write], status_code=201, summary="Create a work order")
-    async def create(self, person: Person, orders: WorkOrderService, data: WorkOrderCreate) -> Success[WorkOrderPublic]:
+    async def create(
+        self,
+        person: NamedDependency[Person],
+        orders: NamedDependency[WorkOrderService],
+        data: JSONBody[WorkOrderCreate],
+    ) -> Success[WorkOrderPublic]:
         return Success(data=await orders.create(person.actor, data))
 
     @get("/{order_id:str}", summary="One work order: its owner, dispatchers and viewers")
-    async def one(self, person: Person, orders: WorkOrderService, order_id: str) -> Success[WorkOrderPublic]:
+    async def one(
+        self, person: NamedDependency[Person], orders: NamedDependency[WorkOrderService], order_id: FromPath[str]
+    ) -> Success[WorkOrderPublic]:
         return Success(data=await orders.get(person.actor, parse_id(order_id)))
 
     @patch("/{order_id:str}", guards=[may_write], summary="Change fields of exactly the version you saw")
     async def update(
-        self, person: Person, orders: WorkOrderService, order_id: str, data: WorkOrderUpdate
+        self,
+        person: NamedDependency[Person],
+        orders: NamedDependency[WorkOrderService],
+        order_id: FromPath[str],
+        data: JSONBody[WorkOrderUpdate],
     ) -> Success[WorkOrderPublic]:
         changed = await orders.update(person.actor, parse_id(order_id), data.version, data.changes())
         return Success(data=changed)
 
     @delete("/{order_id:str}", guards=[may_write], status_code=204, summary="Delete exactly the version you saw")
-    async def remove(self, person: Person, orders: WorkOrderService, order_id: str, data: WorkOrderDelete) -> None:
+    async def remove(
+        self,
+        person: NamedDependency[Person],
+        orders: NamedDependency[WorkOrderService],
+        order_id: FromPath[str],
+        data: JSONBody[WorkOrderDelete],
+    ) -> None:
         await orders.remove(person.actor, parse_id(order_id), data.version)
 
 
@@ -91,7 +112,10 @@ class AdminWorkOrdersController(Controller):
 
     @get(dependencies=_LIST, summary="Everyone's work orders, newest first")
     async def everyones(
-        self, person: Person, orders: WorkOrderService, wanted: ListQuery
+        self,
+        person: NamedDependency[Person],
+        orders: NamedDependency[WorkOrderService],
+        wanted: NamedDependency[ListQuery],
     ) -> Success[CursorPage[WorkOrderPublic]]:
         return Success(data=await orders.list_all(person.actor, wanted, wanted.cursor, wanted.limit))
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from litestar import Controller, Request, Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
 
 from app.accounts.forms import Form, read_form, refused, refused_status
 from app.accounts.guards import admin_or_viewer, may_write, signed_in
@@ -41,18 +43,30 @@ class WorkOrderPages(Controller):
     include_in_schema = False
 
     @get()
-    async def own(self, request: AnyRequest, person: Person, pages: Pages, orders: WorkOrderService) -> Page:
+    async def own(
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        orders: NamedDependency[WorkOrderService],
+    ) -> Page:
         wanted = parse(ListQuery, _last_of_each(request))
         found = await orders.list_own(person.actor, wanted, wanted.cursor, wanted.limit)
         where = {"path": OWN, "with_owner": False, "nav": "orders"}
         return await _list(request, pages, "work_orders/list.html", wanted=wanted, found=found, **where)
 
     @get("/new", guards=[may_write])
-    async def new(self, request: AnyRequest, pages: Pages) -> Page:
+    async def new(self, request: AnyRequest, pages: NamedDependency[Pages]) -> Page:
         return await pages.page(request, "work_orders/new.html", nav="new", form=forms.EMPTY)
 
     @post("/new", guards=[may_write], status_code=200)
-    async def create(self, request: AnyRequest, person: Person, pages: Pages, orders: WorkOrderService) -> Page:
+    async def create(
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        orders: NamedDependency[WorkOrderService],
+    ) -> Page:
         values = await read_form(request)
         try:
             order = await orders.create(person.actor, forms.creation(values))
@@ -63,14 +77,24 @@ class WorkOrderPages(Controller):
 
     @get("/{order_id:str}")
     async def one(
-        self, request: AnyRequest, person: Person, pages: Pages, orders: WorkOrderService, order_id: str
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        orders: NamedDependency[WorkOrderService],
+        order_id: FromPath[str],
     ) -> Page:
         order = await orders.detail(person.actor, parse_id(order_id))
         return await _order(request, pages, person, order, editing="edit" in request.query_params)
 
     @post("/{order_id:str}", guards=[may_write], status_code=200)
     async def update(
-        self, request: AnyRequest, person: Person, pages: Pages, orders: WorkOrderService, order_id: str
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        orders: NamedDependency[WorkOrderService],
+        order_id: FromPath[str],
     ) -> Page:
         values = await read_form(request)
         seen = forms.version(values)
@@ -88,7 +112,12 @@ class WorkOrderPages(Controller):
 
     @post("/{order_id:str}/delete", guards=[may_write], status_code=200)
     async def remove(
-        self, request: AnyRequest, person: Person, pages: Pages, orders: WorkOrderService, order_id: str
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        orders: NamedDependency[WorkOrderService],
+        order_id: FromPath[str],
     ) -> Page:
         seen = forms.version(await read_form(request))
         back = await _list_of(person, orders, order_id)
@@ -107,7 +136,13 @@ class AllOrdersPage(Controller):
     include_in_schema = False
 
     @get()
-    async def everyones(self, request: AnyRequest, person: Person, pages: Pages, orders: WorkOrderService) -> Page:
+    async def everyones(
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        orders: NamedDependency[WorkOrderService],
+    ) -> Page:
         wanted = parse(ListQuery, _last_of_each(request))
         found = await orders.list_all(person.actor, wanted, wanted.cursor, wanted.limit)
         where = {"path": EVERYONES, "with_owner": True, "nav": "all_orders"}

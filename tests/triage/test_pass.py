@@ -51,7 +51,8 @@ async def test_a_pass_leaves_its_run_messages_call_and_cost_on_record(house: Hou
     house.model.add(say(json.dumps(proposal()), usage=(1_000, 100)))
     await house.triage.claim_and_run()
     (run,) = await house.runs()
-    assert (run["agentName"], run["status"], run["inputTokens"], run["outputTokens"]) == ("triage", "complete", 1000, 100)
+    assert (run["agentName"], run["status"]) == ("triage", "complete")
+    assert (run["inputTokens"], run["outputTokens"]) == (1000, 100)
     assert run["spentUsd"] == pytest.approx(0.00021)
     spend = await house.spend()
     assert spend["agents"]["triage"] == spend["spentUsd"] == pytest.approx(0.00021)
@@ -125,7 +126,9 @@ async def test_a_deleted_order_is_skipped(house: House) -> None:
         (call("update_work_order", {"priority": "high"}), "asks for a tool"),
     ],
 )
-async def test_an_answer_that_is_no_proposal_is_asked_again_with_its_fault(house: House, answer: Any, fault: str) -> None:
+async def test_an_answer_that_is_no_proposal_is_asked_again_with_its_fault(
+    house: House, answer: Any, fault: str
+) -> None:
     """AGT-4, D-9, SEC-3: never repaired; the fault is named, the second answer counts, both are on record."""
     order = await house.order()
     house.model.add(answer, propose(summary="Second try."))
@@ -134,7 +137,8 @@ async def test_an_answer_that_is_no_proposal_is_asked_again_with_its_fault(house
     assert second["messages"][1] == first["messages"][1]
     assert fault in second["messages"][0]["content"]
     assert (await house.the(order))["summary"] == "Second try."
-    assert [(row["outcome"], row.get("code")) for row in await house.calls()] == [("error", "MALFORMED"), ("executed", None)]
+    recorded = [(row["outcome"], row.get("code")) for row in await house.calls()]
+    assert recorded == [("error", "MALFORMED"), ("executed", None)]
     assert (await house.spend())["actions"]["triage"] == 2
 
 

@@ -35,7 +35,8 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
     link = Thing(href="/app/work-orders/1", text="Open work order")
     running = Thing(id="r1", state="running", note=None)
     narrow = listing(
-        orders={"items": [], "next_cursor": None}, filters=Thing(search="x", status="done", priority="low")
+        orders={"items": [], "next_cursor": None, "searched_to": None},
+        filters=Thing(search="x", status="done", priority="low"),
     )
     stopped = run_row("aborted", finished_at=None, error_code="ABORTED")
     one = order(2, "Pump leaks at the flange", history=history())
@@ -58,7 +59,8 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
         decided_by="Ada Moss",
         decided_at=before(hours=1),
     )
-    none_yet: dict[str, Any] = {"items": [], "next_cursor": None}
+    none_yet: dict[str, Any] = {"items": [], "next_cursor": None, "searched_to": None}
+    cut_short = none_yet | {"next_cursor": "next", "searched_to": before(days=90)}
     gone = approval(kind="delete", rows=diff_rows()[:1])
     return [
         ("site/landing.html", signed_out),
@@ -75,6 +77,7 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
         ("work_orders/list.html", page | listing()),
         ("work_orders/list.html", page | listing(orders=none_yet) | {"flash": Thing(message="Deleted.", kind="done")}),
         ("work_orders/_list.html", page | narrow),
+        ("work_orders/_list.html", page | narrow | {"orders": cut_short}),
         ("work_orders/admin_list.html", page | listing(cursor="c")),
         ("work_orders/admin_list.html", page | listing(orders=none_yet)),
         ("work_orders/new.html", page | {"form": form({"priority": "medium", "status": "pending"})}),

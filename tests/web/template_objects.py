@@ -57,7 +57,10 @@ def order(number: int, title: str, **changes: Any) -> Thing:
 def history() -> list[Thing]:
     change = Thing(field="priority", before="low", after="high")
     text = Thing(field="description", before="Puddle", after="Puddle under P-204 since Monday")
+    undone = Thing(field="priority", before="high", after="low")
     return [
+        Thing(by_name="Ada Moss", at=before(minutes=30), action="changed", changes=[undone], via="undo"),
+        Thing(by_name="Ada Moss", at=before(minutes=32), action="restored", changes=[], via="undo"),
         Thing(by_name="Ada Moss", at=before(minutes=36), action="changed", changes=[change], via="copilot"),
         Thing(by_name="Rosa Lind", at=before(hours=2), action="changed", changes=[text], via="person"),
         Thing(by_name="Rosa Lind", at=before(days=2), action="created", changes=[], via="person"),
@@ -83,7 +86,7 @@ def orders() -> list[Thing]:
 def listing(**changes: Any) -> dict[str, Any]:
     filters = Thing(search=None, status=None, priority=None)
     values: dict[str, Any] = {
-        "orders": {"items": orders(), "next_cursor": "next"},
+        "orders": {"items": orders(), "next_cursor": "next", "searched_to": None},
         "filters": filters,
         "cursor": None,
         "path": "/app/work-orders",

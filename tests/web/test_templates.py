@@ -26,10 +26,11 @@ from app.web.templates import (
     with_query,
 )
 from tests.web.template_contexts import all_contexts
-from tests.web.template_objects import HOSTILE, NOW, approval, before
+from tests.web.template_objects import HOSTILE, NOW, approval, before, common, listing
 
 ENVIRONMENT = create_environment()
 CONTEXTS = all_contexts()
+CONTEXTS_BY_NAME = dict(CONTEXTS)
 CASES = [pytest.param(name, context, id=f"{name}-{number}") for number, (name, context) in enumerate(CONTEXTS)]
 LAYOUTS = {"base.html", "site.html", "app.html", "_ui.html", "_rail.html", "_confirm.html"}
 WORDS = {"errors/_words.html", "copilot/_approval_words.html"}
@@ -165,6 +166,26 @@ def test_line_breaks_of_streamed_text_are_references() -> None:
     """D-23: a stream that carries one line per message loses no line break of what will run."""
     assert kept_lines("a\n<b>\r\nc") == "a&#10;&lt;b&gt;&#10;c"
     assert kept_lines(Markup("<ins>a\nb</ins>")) == "<ins>a&#10;b</ins>"
+
+
+def test_a_search_that_was_cut_short_says_how_far_it_came_and_goes_on() -> None:
+    """WO-4, HTTP-5: a page without rows is not the end of a search that stopped early."""
+    found = {"items": [], "next_cursor": "next", "searched_to": before(days=90)}
+    text = render("work_orders/_list.html", common() | listing(orders=found))
+    assert "Searched back to" in text
+    assert "27 Aug 2026" in text
+    assert 'rel="next"' in text
+
+
+def test_the_history_tells_what_was_undone() -> None:
+    """HTTP-5, D-30: an undo reads as one, whatever it brought back."""
+    words = " ".join(
+        re.sub(
+            r"<[^>]*>", " ", render("work_orders/_history.html", CONTEXTS_BY_NAME["work_orders/_history.html"])
+        ).split()
+    )
+    assert "Ada Moss changed priority to undo an earlier change" in words
+    assert "Ada Moss restored this work order to undo an earlier change" in words
 
 
 def test_a_missing_value_is_an_error() -> None:
