@@ -18,6 +18,7 @@ from app.core.queue import Nudge
 from app.core.redis import RedisClient, open_redis
 from app.core.settings import Settings
 from app.documents import DOCUMENTS
+from app.governance.events import CopilotSwitchedOff
 from app.governance.repository import GovernanceRepository
 from app.governance.service import GovernanceService
 from app.governance.spend import Caps, SpendLedger
@@ -108,6 +109,7 @@ def _join(
     governance_rows = GovernanceRepository(database)
     caps = Caps(settings.ai_daily_spend_usd, settings.agent_daily_spend_usd, settings.ai_global_daily_spend_usd)
     ledger = SpendLedger(governance_rows, clock, caps)
+    governance = GovernanceService(governance_rows, clock, settings)
     runs = RunService(RunRepository(database), CallRepository(database), clock, settings.agent_lease_ms)
     copilot = open_copilot(
         settings,
@@ -120,8 +122,8 @@ def _join(
         ledger=ledger,
         accounts=accounts,
         orders=orders,
+        switched_on=governance.copilot_enabled,
     )
-    governance = GovernanceService(governance_rows, clock, settings)
     triage = open_triage(
         settings,
         clock=clock,
@@ -133,6 +135,7 @@ def _join(
         accounts=accounts.accounts,
         orders=orders,
         outbox=outbox,
+        announcements=announcements,
         wake=nudge.send,
     )
     _tell_higher_features(announcements, copilot, nudge if triage.triage.enabled else None)
@@ -152,7 +155,7 @@ def _join(
         provider=provider,
         copilot=copilot,
         triage=triage,
-        site=SiteService(database, redis),
+        site=SiteService(database, redis, accounts=accounts.accounts, orders=orders),
     )
 
 
@@ -166,7 +169,11 @@ def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature,
         if nudge is not None:
             await nudge.send()
 
+    async def stop_every_run(_off: CopilotSwitchedOff) -> None:
+        await copilot.engine.stop_all("switched off")
+
     announcements.on(SessionsEnded, stop_runs)
+    announcements.on(CopilotSwitchedOff, stop_every_run)
     announcements.on(OrderCreated, wake_workers)
 
 

@@ -17,7 +17,7 @@ from app.copilot.hub import EventHub
 from app.copilot.loop import RunLoop
 from app.copilot.provider_step import ProviderStep
 from app.copilot.repository import SessionRepository
-from app.copilot.service import CopilotService
+from app.copilot.service import CopilotService, SwitchedOn
 from app.copilot.staging import Staging
 from app.copilot.watching import Watching
 from app.copilot.wire_json import JsonWire
@@ -94,6 +94,7 @@ def open_copilot(
     ledger: SpendLedger,
     accounts: AccountsFeature,
     orders: WorkOrderService,
+    switched_on: SwitchedOn,
 ) -> CopilotFeature:
     """Needs the documents bound. Enter `hub.running()` and `engine.running()` for the program's life."""
     people = accounts.accounts
@@ -135,6 +136,7 @@ def open_copilot(
             clock,
             model=settings.ai_model,
             enabled=settings.ai_enabled,
+            switched_on=switched_on,
         ),
         approvals=approvals,
         engine=engine,

@@ -95,6 +95,15 @@ class RunEngine:
         if run := await self._runs.working_of(user_id):
             await self.stop(run.id, reason)
 
+    async def stop_all(self, reason: str) -> int:
+        """The kill switch over everything: every working run ends, what is approved first (D-18, D-5); how many."""
+        stopped = 0
+        while run_ids := await self._runs.unstopped(_AT_ONCE):
+            for run_id in run_ids:
+                await self.stop(run_id, reason)
+            stopped += len(run_ids)
+        return stopped
+
     # -- one run -----------------------------------------------------------------------------------------------
 
     async def _drive(self, run: AgentRun) -> None:

@@ -21,11 +21,14 @@ from app.runs.service import NewRun, RunService
 _RECENT = 20
 _RACES = 5
 
+SWITCHED_OFF = "The copilot was switched off by a dispatcher. Everything else works."
+
 StartLimit = Callable[[], Awaitable[None]]
+SwitchedOn = Callable[[], Awaitable[bool]]
 
 
 class CopilotService:
-    """`model` names the provider's model on each run; `enabled` is AI_ENABLED."""
+    """`model` names the provider's model on each run; `enabled` is AI_ENABLED, `switched_on` the kill switch (D-18)."""
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class CopilotService:
         *,
         model: str,
         enabled: bool,
+        switched_on: SwitchedOn,
     ) -> None:
         self._sessions = sessions
         self._runs = runs
@@ -43,6 +47,7 @@ class CopilotService:
         self._clock = clock
         self._model = model
         self._enabled = enabled
+        self._switched_on = switched_on
 
     def require_on(self, person: Person) -> None:
         """Raises `AiUnavailable` when the desk's AI is off, `Forbidden` when it is off for this person (COP-1)."""
@@ -115,6 +120,8 @@ class CopilotService:
         start limit 429.
         """
         self.require_on(person)
+        if not await self._switched_on():
+            raise AiUnavailable(SWITCHED_OFF)
         session = await self.session(person, session_id)
         if idempotency_key:
             await self._runs.refuse_duplicate(person.id, idempotency_key)
@@ -137,6 +144,8 @@ class CopilotService:
         )
         await self._sessions.touch(session_id, self._clock.now())
         self._engine.carry_on(run)
+        if not await self._switched_on():  # in this very moment: the switch's own look may have missed the run
+            await self._engine.stop(run.id, "switched off")
         return run
 
 

@@ -23,9 +23,14 @@ T = TypeVar("T")
 
 
 class Wire(BaseModel):
-    """A shape that leaves the desk: built by field name, dumped by camelCase alias."""
+    """A shape that leaves the desk: built by field name, dumped by camelCase alias, every field always there."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        frozen=True,
+        json_schema_serialization_defaults_required=True,
+    )
 
 
 class Sparse(Wire):
@@ -34,6 +39,7 @@ class Sparse(Wire):
     `always` names the nullable fields that are told all the same.
     """
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
     always: ClassVar[frozenset[str]] = frozenset()
 
     @model_serializer(mode="wrap")

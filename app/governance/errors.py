@@ -21,6 +21,7 @@ class BudgetExceeded(AppError):
 
     code: ClassVar[str] = "AI_BUDGET_EXCEEDED"
     status: ClassVar[int] = 429
+    default_message: ClassVar[str] = _WORDS["user"]
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(_WORDS[scope])

@@ -64,6 +64,11 @@ def why_it_ended(program: Path, code: int, output: str) -> str:
     return f"{program.name} ended at once with exit code {code}: {said}"
 
 
+def has_package(name: str) -> bool:
+    """Whether a package is installed; it is not imported."""
+    return bool(_package_folders(name))
+
+
 def _package_folders(package: str) -> list[Path]:
     """The folders of an installed package, found without importing it."""
     spec = importlib.util.find_spec(package)

@@ -108,6 +108,11 @@ class RunRepository:
         cursor = self._runs.find(query, {"_id": 1}).limit(limit)
         return [row["_id"] async for row in cursor]
 
+    async def unstopped(self, mode: str, limit: int) -> list[ObjectId]:
+        """Working runs of `mode` that nobody has asked to stop."""
+        cursor = self._runs.find({"status": "running", "mode": mode, "stop": None}, {"_id": 1}).limit(limit)
+        return [row["_id"] async for row in cursor]
+
     async def page(self, query: dict[str, Any], skip: int, limit: int) -> tuple[list[dict[str, Any]], int]:
         """Newest first, without transcripts; and how many there are."""
         cursor = self._runs.find(query, {"transcript": 0}).sort("createdAt", DESCENDING).skip(skip).limit(limit)

@@ -207,6 +207,10 @@ class RunService:
         """Working runs of `mode` that no process holds, at most `limit`."""
         return await self._runs.adrift(self._clock.now(), limit, mode)
 
+    async def unstopped(self, limit: int, mode: RunMode = "copilot") -> list[ObjectId]:
+        """Working runs of `mode` that nobody has asked to stop, at most `limit`."""
+        return await self._runs.unstopped(mode, limit)
+
     async def parked(self, limit: int) -> list[tuple[ObjectId, ObjectId]]:
         return await self._runs.parked(limit)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from litestar import Controller, get, post
+from litestar import Controller, get, patch, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from app.accounts.guards import admin_only, may_write, signed_in
 from app.accounts.people import Person
 from app.core.ids import parse_id
-from app.governance.schemas import AgentConfigPublic, SwitchChange
+from app.governance.schemas import AgentConfigPublic, PolicyChange, SwitchChange
 from app.governance.service import present as present_policy
 from app.outbox.schemas import EventStatus
 from app.triage.oversight import Oversight
@@ -82,6 +82,12 @@ class AdminAgentsController(Controller):
     async def policy(self, oversight: NamedDependency[Oversight]) -> Success[AgentConfigPublic]:
         return Success(data=present_policy(await oversight.policy()))
 
+    @patch("/triage/config", summary="Change any part of the policy but the kill switch")
+    async def change(
+        self, person: NamedDependency[Person], oversight: NamedDependency[Oversight], data: JSONBody[PolicyChange]
+    ) -> Success[AgentConfigPublic]:
+        return Success(data=present_policy(await oversight.change_policy(person.actor, data)))
+
     @post("/triage/run", status_code=200, summary="Triage one work order now, under the same policy and budgets")
     async def run(self, triage: NamedDependency[TriageService], data: JSONBody[TriggerIn]) -> Success[TriggerOut]:
         result = await triage.trigger(parse_id(data.work_order_id, "workOrderId"))
@@ -90,16 +96,22 @@ class AdminAgentsController(Controller):
 
     @post("/disable", status_code=200, summary="The kill switch: triage alone, or the copilot with it")
     async def disable(
-        self, person: NamedDependency[Person], oversight: NamedDependency[Oversight], data: JSONBody[SwitchChange]
+        self,
+        person: NamedDependency[Person],
+        oversight: NamedDependency[Oversight],
+        data: JSONBody[SwitchChange | None] = None,
     ) -> Success[SwitchState]:
-        config = await oversight.switch(person.actor, data.scope, on=False)
+        config = await oversight.switch(person.actor, (data or SwitchChange()).scope, on=False)
         return Success(data=SwitchState(enabled=config.enabled, copilot_enabled=config.copilot_enabled))
 
     @post("/enable", status_code=200, summary="Switch agents on again; what waited goes on at once")
     async def enable(
-        self, person: NamedDependency[Person], oversight: NamedDependency[Oversight], data: JSONBody[SwitchChange]
+        self,
+        person: NamedDependency[Person],
+        oversight: NamedDependency[Oversight],
+        data: JSONBody[SwitchChange | None] = None,
     ) -> Success[SwitchState]:
-        config = await oversight.switch(person.actor, data.scope, on=True)
+        config = await oversight.switch(person.actor, (data or SwitchChange()).scope, on=True)
         return Success(data=SwitchState(enabled=config.enabled, copilot_enabled=config.copilot_enabled))
 
     @get("/outbox", summary="Events that wait, run or have failed, newest first, with counts")

@@ -137,14 +137,15 @@ class Asking:
         self, run: AgentRun, number: int, spent: _Spent, *, proposal: Proposal | None = None, fault: str | None = None
     ) -> None:
         now = self._clock.now()
+        accepted = proposal.model_dump(by_alias=True) if proposal else None
         call = AgentToolCall(
             id=_call_id(run, number),
             run_id=run.id,
             tool="triage_propose",
-            args=proposal.model_dump(by_alias=True) if proposal else None,
+            args=accepted,
             outcome="executed" if proposal else "error",
             code=None if proposal else "MALFORMED",
-            result={"status": "accepted"} if proposal else {"code": "MALFORMED", "message": fault},
+            result=accepted or {"code": "MALFORMED", "message": fault},
             latency_ms=spent.latency_ms,
             target_id=run.work_order_id,
             created_at=now,

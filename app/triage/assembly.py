@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from app.accounts.service import AccountsService
 from app.core.clock import Clock
+from app.core.events import Announcements
 from app.core.mongo import Database
 from app.core.settings import Settings
 from app.governance.gate import TriageGate
@@ -45,6 +46,7 @@ def open_triage(
     accounts: AccountsService,
     orders: WorkOrderService,
     outbox: OutboxService,
+    announcements: Announcements,
     wake: Wake,
 ) -> TriageFeature:
     """Needs the documents bound. Without a provider nothing is claimed (D-22)."""
@@ -80,5 +82,5 @@ def open_triage(
             concurrency=settings.agent_concurrency,
         ),
         suggestions=SuggestionService(rows, orders, accounts, outbox, clock, enabled=settings.ai_enabled),
-        oversight=Oversight(governance, gate, outbox, wake),
+        oversight=Oversight(governance, gate, outbox, wake=wake, announcements=announcements),
     )

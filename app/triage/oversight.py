@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from app.accounts.actors import Actor
+from app.accounts.actors import Actor, require_human
+from app.core.events import Announcements
 from app.core.ids import parse_id
+from app.governance.events import CopilotSwitchedOff
 from app.governance.gate import TriageGate
 from app.governance.models import AgentConfig
-from app.governance.schemas import SwitchScope
+from app.governance.schemas import PolicyChange, SwitchScope
 from app.governance.service import GovernanceService
 from app.outbox.schemas import Event, EventStatus
 from app.outbox.service import OutboxService
@@ -23,20 +25,37 @@ Wake = Callable[[], Awaitable[None]]
 class Oversight:
     """`wake` nudges the workers when there is something to do again. Doors let only admins in."""
 
-    def __init__(self, governance: GovernanceService, gate: TriageGate, outbox: OutboxService, wake: Wake) -> None:
+    def __init__(
+        self,
+        governance: GovernanceService,
+        gate: TriageGate,
+        outbox: OutboxService,
+        *,
+        wake: Wake,
+        announcements: Announcements,
+    ) -> None:
         self._governance = governance
         self._gate = gate
         self._outbox = outbox
         self._wake = wake
+        self._announcements = announcements
 
     async def policy(self) -> AgentConfig:
         return await self._governance.triage_policy()
+
+    async def change_policy(self, actor: Actor, change: PolicyChange) -> AgentConfig:
+        """Any subset of the policy; what waited for the old one is looked at anew (D-11, D-30)."""
+        config = await self._governance.change_policy(actor, change)
+        await self._wake()
+        return config
 
     async def switch(self, actor: Actor, scope: SwitchScope, *, on: bool) -> AgentConfig:
         """Off: nothing is claimed, called or written from now on (D-18). On: what waits goes on at once."""
         config = await self._governance.switch(actor, scope, on=on)
         if on:
             await self._wake()
+        elif scope == "all":
+            await self._announcements.tell(CopilotSwitchedOff(str(require_human(actor).id)))
         return config
 
     async def outbox(self, status: EventStatus | None, page: int, limit: int) -> OutboxPage:

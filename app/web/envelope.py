@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, Literal, TypeVar
 
 from app.core.errors import AppError
-from app.core.schemas import Wire
+from app.core.schemas import Sparse, Wire
 
 T = TypeVar("T")
 
@@ -15,6 +15,34 @@ class Success(Wire, Generic[T]):
 
     success: Literal[True] = True
     data: T
+
+
+class FaultDetail(Wire):
+    """One fault of the input, or one thing to know more."""
+
+    field: str
+    message: str
+
+
+class Fault(Sparse):
+    """What went wrong: a stable code, and words for a person."""
+
+    code: str
+    message: str
+    details: list[FaultDetail] | None = None
+
+
+class Failure(Wire):
+    """`{success: false, error, requestId}`."""
+
+    success: Literal[False] = False
+    error: Fault
+    request_id: str
+
+
+def answers(*errors: type[AppError]) -> dict[str, Any]:
+    """For a handler's `opt`: what it answers beside what its guards, parameters and body make plain (HTTP-2)."""
+    return {"answers": errors}
 
 
 def failure(error: AppError, request_id: str) -> dict[str, Any]:

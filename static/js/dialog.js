@@ -3,6 +3,10 @@ const ARMED_AFTER_MS = 500; // the button must not stand where the finger alread
 const modal = () => document.getElementById("approval-modal");
 let opener = null;
 let arming = 0;
+let asked = null; // the approval that the person pressed Review for
+
+// "Later" is remembered: a proposal that was put off does not jump at one again after a reload or on another page.
+const putOff = (id) => sessionStorage.getItem(`later:${id}`) !== null;
 
 function show(dialog) {
   const fresh = !dialog.open;
@@ -30,15 +34,24 @@ function arm(dialog) {
 function settle() {
   const dialog = modal();
   if (!dialog) return;
-  if (dialog.querySelector("[data-open]")) show(dialog);
-  else if (dialog.open && !dialog.childElementCount) dialog.close();
+  const content = dialog.querySelector("[data-open]");
+  if (!content) {
+    if (dialog.open && !dialog.childElementCount) dialog.close();
+  } else if (dialog.open || asked === content.dataset.approval || !putOff(content.dataset.approval)) {
+    show(dialog);
+  } else {
+    dialog.replaceChildren();
+  }
 }
 
 function closed() {
   const dialog = modal();
   clearTimeout(arming);
   delete dialog.dataset.shown;
+  const content = dialog.querySelector("[data-open]");
+  if (content) sessionStorage.setItem(`later:${content.dataset.approval}`, "1");
   dialog.replaceChildren(); // left for later: it stands in the drawer and under Approvals
+  asked = null;
   const back = opener?.isConnected && opener !== document.body ? opener : document.getElementById("copilot-text") ?? document.getElementById("main");
   back?.focus();
   opener = null;
@@ -53,6 +66,8 @@ document.addEventListener("toggle", (event) => {
 }, true);
 
 document.addEventListener("click", (event) => {
+  const review = event.target.closest?.("[data-review]");
+  if (review) asked = review.getAttribute("href").split("/").pop();
   if (event.target.closest?.("[data-close-dialog]")) modal()?.close();
   else if (event.target === modal() && !modal().hasAttribute("closedby")) modal().close();
 });

@@ -148,7 +148,7 @@ async def test_a_crash_after_the_write_writes_no_second_time(house: House, monke
     order = await house.order(priority="low")
     house.model.add(propose(suggestedPriority="high"))
     event = (await house.desk.outbox.claim(1, 15_000))[0]
-    real, seen = RunService.keep_call, []
+    real, seen = RunService.keep_call, list[Any]()
 
     async def broken(self: RunService, call: Any) -> Any:
         if call.tool == "triage_apply" and not seen:

@@ -16,6 +16,7 @@ from tests.triage.house import House, propose
 
 ADMIN_DOORS = [
     ("GET", "/api/v1/admin/agents/triage", None),
+    ("PATCH", "/api/v1/admin/agents/triage/config", {"mode": "suggest"}),
     ("POST", "/api/v1/admin/agents/triage/run", {"workOrderId": "0" * 24}),
     ("POST", "/api/v1/admin/agents/disable", {}),
     ("POST", "/api/v1/admin/agents/enable", {}),
@@ -97,7 +98,7 @@ async def test_an_applied_suggestion_is_undone(server: Server, house: House, sug
 @pytest.mark.parametrize(("who", "status"), [("stranger", 404), ("viewer", 403)])
 @pytest.mark.parametrize("what", ["apply", "dismiss", "undo"])
 async def test_nobody_else_decides(
-    server: Server, house: House, suggested: tuple[ObjectId, str], who: str, status: int, what: str
+    server: Server, house: House, suggested: tuple[ObjectId, str], *, who: str, status: int, what: str
 ) -> None:
     """D-15: a stranger does not even know it; a viewer only reads."""
     order, suggestion_id = suggested
@@ -132,6 +133,21 @@ async def test_the_policy_is_made_on_first_use(server: Server) -> None:
     assert (policy["flagThreshold"], policy["workingHours"], policy["applyDirection"]) == ("high", "*", "both")
 
 
+async def test_a_dispatcher_changes_the_policy_strictly(server: Server, house: House) -> None:
+    """AGT-8, D-30, D-12: any subset; what is not of the policy is refused, field by field."""
+    client = await server.sign_in_as("dispatcher")
+    path = "/api/v1/admin/agents/triage/config"
+    changed = await client.patch(path, json={"mode": "auto-apply", "dailyActionCap": 50})
+    data = changed.json()["data"]
+    assert (changed.status_code, data["mode"], data["dailyActionCap"]) == (200, "auto-apply", 50)
+    assert data["updatedBy"] == str((await house.person("dispatcher")).id)
+    bad = [({"mode": "yolo"}, "mode"), ({"enabled": False}, "_"), ({"workingHours": "9to5"}, "workingHours")]
+    for body, field in bad:
+        refused = await client.patch(path, json=body)
+        assert (refused.status_code, refused.json()["error"]["details"][0]["field"]) == (400, field)
+    assert (await client.get("/api/v1/admin/agents/triage")).json()["data"] == data
+
+
 async def test_a_dispatcher_switches_triage_off_and_on(server: Server, house: House) -> None:
     """D-18, AGT-9: with since when and by whom; the waiting events are counted with their reason."""
     client = await server.sign_in_as("dispatcher")
@@ -145,7 +161,7 @@ async def test_a_dispatcher_switches_triage_off_and_on(server: Server, house: Ho
     outbox = (await client.get("/api/v1/admin/agents/outbox")).json()["data"]
     assert (outbox["pending"], outbox["waiting"], outbox["closed"]) == (1, {"switched_off": 1}, "switched_off")
     assert outbox["items"][0]["waitReason"] == "switched_off"
-    assert (await client.post("/api/v1/admin/agents/enable", json={})).json()["data"]["enabled"] is True
+    assert (await client.post("/api/v1/admin/agents/enable")).json()["data"]["enabled"] is True  # without a body
     assert (await house.triage.claim_and_run()).done == 1
 
 
@@ -279,9 +295,7 @@ async def test_the_fragment_of_an_order_without_triage_is_empty(server: Server, 
     assert (await stranger.get(f"/app/work-orders/{order}/suggestion", headers=_HTMX)).status_code == 404
 
 
-async def test_the_forms_work_without_javascript(
-    server: Server, house: House, suggested: tuple[ObjectId, str]
-) -> None:
+async def test_the_forms_work_without_javascript(server: Server, house: House, suggested: tuple[ObjectId, str]) -> None:
     """HTTP-5: the form leads back to the order."""
     order, suggestion_id = suggested
     client = await server.sign_in_as("owner")
@@ -298,9 +312,7 @@ async def test_a_refused_decision_is_told_on_the_card(
     client = await server.sign_in_as("owner")
     await client.post(f"/api/v1/triage/suggestions/{suggestion_id}/apply")
     await house.desk.orders.update(await house.actor(), order, 2, {"title": "Another title"})
-    page = await client.post(
-        f"/app/triage/suggestions/{suggestion_id}/undo", data=await _token(client), headers=_HTMX
-    )
+    page = await client.post(f"/app/triage/suggestions/{suggestion_id}/undo", data=await _token(client), headers=_HTMX)
     assert page.status_code == 409
     assert "cannot be undone any more" in page.text
 

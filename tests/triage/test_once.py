@@ -187,7 +187,7 @@ async def test_a_stopped_pass_gives_its_event_back_uncounted(house: House) -> No
 
 def _fail_once(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
     """The next call of `owner.name` meets a database that is gone, before it wrote anything."""
-    real, failed = getattr(owner, name), []
+    real, failed = getattr(owner, name), list[bool]()
 
     async def broken(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not failed:
