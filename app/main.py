@@ -22,7 +22,8 @@ from app.copilot.wire_html import HtmlWire
 from app.core.logging import configure_logging
 from app.core.settings import Settings, load_settings
 from app.desk import Desk, open_desk
-from app.routes import CONTROLLERS
+from app.routes import API, CONTROLLERS
+from app.site.api_document import ApiDocument
 from app.web.bodies import BodyGuard
 from app.web.csrf import CsrfGuard
 from app.web.error_answers import ErrorAnswers
@@ -45,9 +46,11 @@ def create_app(settings: Settings | None = None, opener: OpenDesk = open_desk) -
     environment = create_environment(reload=settings.app_env == "development")
     pages = Pages(environment, _page_context)
     limit = Limit("all", settings.rate_limit_max, max(1, settings.rate_limit_window_ms // 1000))
+    dependencies = _dependencies(settings, pages)
+    document = ApiDocument(API, dependencies)
     app = Litestar(
         route_handlers=[*CONTROLLERS, _static_files(settings)],
-        dependencies=_dependencies(settings, pages),
+        dependencies=dependencies | {"api_document": Provide(lambda: document, sync_to_thread=False)},
         middleware=[
             OverallRateLimit(limit, settings.trust_proxy_hops, lambda scope: _desk_of(scope).limiter),
             BodyGuard(),

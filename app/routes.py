@@ -8,11 +8,21 @@ from app.accounts import api as accounts_api
 from app.accounts import pages as accounts_pages
 from app.copilot import api as copilot_api
 from app.copilot import pages as copilot_pages
+from app.site import api as site_api
 from app.site import pages as site_pages
 from app.triage import api as triage_api
 from app.triage import pages as triage_pages
 from app.work_orders import api as orders_api
 from app.work_orders import pages as orders_pages
+
+API: list[ControllerRouterHandler] = [
+    *accounts_api.API,
+    *orders_api.API,
+    *triage_api.API,
+    *copilot_api.API,
+    *site_api.API,
+]
+"""What `/api/openapi.json` describes."""
 
 CONTROLLERS: list[ControllerRouterHandler] = [
     *site_pages.PAGES,
@@ -20,8 +30,6 @@ CONTROLLERS: list[ControllerRouterHandler] = [
     *orders_pages.PAGES,
     *copilot_pages.PAGES,
     *triage_pages.PAGES,
-    *accounts_api.API,
-    *orders_api.API,
-    *triage_api.API,
-    *copilot_api.API,
+    *API,
+    *site_api.DESCRIPTION,
 ]

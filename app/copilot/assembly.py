@@ -15,6 +15,7 @@ from app.copilot.events import EventLog
 from app.copilot.execution import Execution
 from app.copilot.hub import EventHub
 from app.copilot.loop import RunLoop
+from app.copilot.presence import Presence
 from app.copilot.provider_step import ProviderStep
 from app.copilot.repository import SessionRepository
 from app.copilot.service import CopilotService, SwitchedOn
@@ -102,7 +103,7 @@ def open_copilot(
     events, registry = EventLog(redis, prefix), desk_tools(accounts, orders)
     staging = Staging(runs, events, clock, settings.ai_approval_ttl_ms)
     execution = Execution(runs, registry, staging, people, events)
-    endings = Endings(runs, events)
+    endings = Endings(runs, events, clock)
     loop = RunLoop(
         runs,
         ProviderStep(provider or NoProvider(), ledger, prices, events),
@@ -113,7 +114,8 @@ def open_copilot(
         clock=clock,
         settings=settings,
     )
-    engine = RunEngine(runs, loop, execution, endings, accounts=people, ledger=ledger, settings=settings)
+    presence = Presence(redis, prefix, kept_ms=3 * settings.ai_sse_keepalive_ms)
+    engine = RunEngine(runs, loop, execution, endings, accounts=people, ledger=ledger, presence=presence, settings=settings)
     tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
     hub = EventHub(redis, prefix)
     approvals = Approvals(
@@ -127,7 +129,7 @@ def open_copilot(
         clock=clock,
         ttl_ms=settings.ai_approval_ttl_ms,
     )
-    watching = Watching(runs, hub, settings.ai_sse_keepalive_ms)
+    watching = Watching(runs, hub, presence, settings.ai_sse_keepalive_ms)
     return CopilotFeature(
         copilot=CopilotService(
             SessionRepository(database),

@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 from bson import ObjectId
 
 from app.accounts.service import AccountsService
 from app.copilot.endings import Endings
 from app.copilot.execution import Execution
-from app.copilot.loop import Ending, RunLoop, Waiting
+from app.copilot.loop import Ending, RunLoop, Waiting, to_its_end
+from app.copilot.presence import Presence
 from app.core.logging import get_logger
 from app.core.settings import Settings
 from app.governance.errors import BudgetExceeded
 from app.governance.spend import SpendLedger
 from app.llm.port import ProviderUnavailable
 from app.runs.errors import LeaseLostError
-from app.runs.models import AgentRun
+from app.runs.models import AgentRun, AgentToolCall
 from app.runs.service import RunService
+from app.tools.tool import ToolFault
 
 log = get_logger(__name__)
 
 _AT_ONCE = 100
 _SHUTDOWN_S = 5.0
+_QUICKEST_S = 0.5
 
 
 class RunEngine:
@@ -42,6 +45,7 @@ class RunEngine:
         *,
         accounts: AccountsService,
         ledger: SpendLedger,
+        presence: Presence,
         settings: Settings,
     ) -> None:
         self._runs = runs
@@ -50,7 +54,9 @@ class RunEngine:
         self._endings = endings
         self._accounts = accounts
         self._ledger = ledger
-        self._heartbeat_s = settings.agent_lease_ms / 3000
+        self._presence = presence
+        self._grace_s = settings.ai_disconnect_grace_ms / 1000
+        self._heartbeat_s = min(settings.agent_lease_ms / 3000, max(self._grace_s / 4, _QUICKEST_S))
         self._sweep_s = settings.agent_sweep_interval_ms / 1000
         self._tasks: dict[ObjectId, asyncio.Task[None]] = {}
         self._closing = False
@@ -68,12 +74,15 @@ class RunEngine:
                 await sweeper
             await self._finish_tasks()
 
-    def carry_on(self, run: AgentRun) -> None:
-        """Works on a run that this process holds, in the background."""
-        run_id = run.id
-        task = asyncio.create_task(self._drive(run), name=f"run-{run_id}")
-        self._tasks[run_id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
+    def carry_on(self, run: AgentRun, *, attended: bool = False) -> None:
+        """Works on a run that this process holds, in the background. An attended one has somebody who watches (D-3)."""
+        task = asyncio.create_task(self._drive(run, attended=attended), name=f"run-{run.id}")
+        self._tasks[run.id] = task
+        task.add_done_callback(lambda done: self._forget(run.id, done))
+
+    def _forget(self, run_id: ObjectId, done: asyncio.Task[None]) -> None:
+        if self._tasks.get(run_id) is done:
+            del self._tasks[run_id]
 
     async def wake(self, run_id: ObjectId, call_id: ObjectId) -> None:
         """The decision on `call_id` is made: takes the run and carries it on, unless another process does."""
@@ -106,35 +115,45 @@ class RunEngine:
 
     # -- one run -----------------------------------------------------------------------------------------------
 
-    async def _drive(self, run: AgentRun) -> None:
-        advance = asyncio.create_task(self._advance(run))
-        heartbeat = asyncio.create_task(self._beat(run, advance))
+    async def _drive(self, run: AgentRun, *, attended: bool) -> None:
         try:
-            await asyncio.shield(advance)
+            outcome = await self._advanced(run, attended=attended)
+            await to_its_end(self._conclude(run, outcome))
         except asyncio.CancelledError:
-            advance.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await advance
             await self._end_cancelled(run)
         except LeaseLostError:
             log.info("run_lease_lost", run_id=str(run.id))
         except Exception as error:  # the last line of defence: a run never hangs on a fault of ours
             log.exception("run_failed", run_id=str(run.id), error=type(error).__name__)
             await self._end(run, Ending("error", "INTERNAL"))
-        finally:
-            heartbeat.cancel()
 
-    async def _advance(self, run: AgentRun) -> None:
+    async def _advanced(self, run: AgentRun, *, attended: bool) -> Ending | Waiting:
+        """The loop with the heartbeat beside it. A lost lease ends the work, and is raised."""
+        work = asyncio.create_task(self._work(run))
+        heartbeat = asyncio.create_task(self._beat(run, attended=attended))
         try:
-            person = await self._accounts.active_person(run.user_id) if run.user_id else None
-            outcome: Ending | Waiting = (
-                await self._loop.advance(run, person) if person else Ending("aborted", "ABORTED")
-            )
+            await asyncio.wait({work, heartbeat}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                heartbeat.result()
+            return await work
+        finally:
+            for task in (work, heartbeat):
+                task.cancel()
+            await asyncio.wait({work, heartbeat})
+
+    async def _work(self, run: AgentRun) -> Ending | Waiting:
+        person = await self._accounts.active_person(run.user_id) if run.user_id else None
+        if person is None:
+            return Ending("aborted", "ABORTED")
+        try:
+            return await self._loop.advance(run, person)
         except ProviderUnavailable as error:
             log.warning("provider_unavailable", run_id=str(run.id), reason=error.reason)
-            outcome = Ending("error", "AI_UNAVAILABLE")
+            return Ending("error", "AI_UNAVAILABLE")
         except BudgetExceeded:
-            outcome = Ending("budget_exceeded", "AI_BUDGET_EXCEEDED")
+            return Ending("budget_exceeded", "AI_BUDGET_EXCEEDED")
+
+    async def _conclude(self, run: AgentRun, outcome: Ending | Waiting) -> None:
         if isinstance(outcome, Waiting):
             await self._park(run, outcome.call_id)
         else:
@@ -143,34 +162,38 @@ class RunEngine:
     async def _park(self, run: AgentRun, call_id: ObjectId) -> None:
         """Waits for a decision, which may have come in this very moment: then nobody else would wake the run."""
         await self._runs.park(run, call_id)
-        call = await self._runs.call(call_id)
-        if call.outcome == "stale" and call.superseded_by:
-            await self._runs.repark(run.id, call_id, call.superseded_by)
-        elif call.outcome != "pending":
-            await self._runs.wake(run.id, call_id)
-            if taken := await self._runs.take(run.id):
-                await self._advance(taken[0])
+        await self._look_after_parked(run.id, call_id)
 
-    async def _beat(self, run: AgentRun, advance: asyncio.Task[None]) -> None:
-        """Renews the lease every third of it, and sees a stop that was asked for elsewhere."""
+    async def _beat(self, run: AgentRun, *, attended: bool) -> None:
+        """Renews the lease every third of it. Raises `LeaseLostError`, and `CancelledError` for a stop asked elsewhere.
+
+        An attended run is stopped when its last watcher has been gone for the grace (D-3).
+        """
+        alone_since: float | None = None
         while True:
             await asyncio.sleep(self._heartbeat_s)
-            try:
-                held = await self._runs.renew(run)
-            except LeaseLostError:
-                advance.cancel()
-                return
+            held = await self._runs.renew(run)
             if held.stop is not None:
-                task = self._tasks.get(run.id)
-                if task is not None:
-                    task.cancel("stop")
-                return
+                raise asyncio.CancelledError
+            if not attended or await self._presence.anyone(run.id):
+                alone_since = None
+                continue
+            now = asyncio.get_running_loop().time()
+            alone_since = alone_since or now
+            if now - alone_since >= self._grace_s:
+                await self._runs.ask_to_stop(run.id, "disconnect")
+                raise asyncio.CancelledError
 
     async def _end_cancelled(self, run: AgentRun) -> None:
-        """Cancelled by a stop: the run is aborted. By a lost lease or a shutdown: it is left to whoever finds it."""
+        """Cancelled by a stop: the run is aborted. By a shutdown: so too, unless it waits for a decision."""
         present = await self._runs.get(run.id)
-        if present.stop is not None or self._closing:
-            await self._end(present if present.fence == run.fence else run, Ending("aborted", "ABORTED"))
+        if present.status != "running":
+            return
+        if present.parked_on is not None:
+            if present.stop is not None:
+                await self._stop_unheld(run.id)
+        elif present.stop is not None or self._closing:
+            await self._end(run, Ending("aborted", "ABORTED"))
 
     async def _end(self, run: AgentRun, ending: Ending) -> None:
         with contextlib.suppress(LeaseLostError):
@@ -208,21 +231,30 @@ class RunEngine:
     async def sweep(self) -> None:
         """Expires overdue approvals, wakes runs whose decision was made, finishes or ends what died (003 §4.5)."""
         for call in await self._runs.overdue_calls(_AT_ONCE):
-            await self._endings.expire(call)
+            await _apart(self._endings.expire(call))
         for run_id, call_id in await self._runs.parked(_AT_ONCE):
-            await self._look_after_parked(run_id, call_id)
+            await _apart(self._look_after_parked(run_id, call_id))
         for run_id in await self._runs.adrift(_AT_ONCE):
-            await self.adopt(run_id)
+            await _apart(self.adopt(run_id))
         for call in await self._runs.unfinished_approved(_AT_ONCE):
-            await self._finish_orphan(call.run_id, call.id)
+            await _apart(self._finish_orphan(call.run_id, call.id))
         await self._ledger.settle_leftovers()
 
     async def _look_after_parked(self, run_id: ObjectId, call_id: ObjectId) -> None:
         call = await self._runs.call(call_id)
         if call.outcome == "stale" and call.superseded_by:
-            await self._runs.repark(run_id, call_id, call.superseded_by)
+            await self._follow_successor(call)
+        elif call.outcome == "expired":
+            await self._endings.end_unheld(run_id, Ending("expired", "AI_APPROVAL_EXPIRED"))
         elif call.outcome != "pending":
             await self.wake(run_id, call_id)
+
+    async def _follow_successor(self, call: AgentToolCall) -> None:
+        """The run of a stale call waits for the new one, which is made now if a crash came between."""
+        try:
+            await self._execution.complete_restaging(call)
+        except ToolFault:
+            await self._endings.end_unheld(call.run_id, Ending("error", "INTERNAL"))
 
     async def adopt(self, run_id: ObjectId) -> None:
         """A run that nobody holds: goes on where a decision was just made or is unfinished, else ends as error."""
@@ -239,3 +271,11 @@ class RunEngine:
         """An approved call whose run has ended all the same: it is finished, for the record (D-5)."""
         if (await self._runs.get(run_id)).status != "running":
             await self._execution.execute(call_id, f"sweep:{run_id}")
+
+
+async def _apart(work: Awaitable[object]) -> None:
+    """One record that cannot be swept must not keep the sweep from the others."""
+    try:
+        await work
+    except Exception as error:
+        log.warning("sweep_of_one_failed", error=type(error).__name__)

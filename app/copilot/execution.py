@@ -70,6 +70,15 @@ class Execution:
         actor, tool = await self._admit(call)
         return await self._staging.restage(call, tool, actor, expected)
 
+    async def complete_restaging(self, stale: AgentToolCall) -> None:
+        """A stale call was to be replaced: makes sure that it was, whatever broke off in between. Raises `ToolFault`."""
+        if stale.superseded_by is None:
+            return
+        if await self._runs.has_call(stale.superseded_by):
+            await self._runs.repark(stale.run_id, stale.id, stale.superseded_by)
+        else:
+            await self.restage(stale, "stale")
+
     async def _admit(self, call: AgentToolCall) -> tuple[HumanActor, WriteTool]:
         """The policy once more, at the moment of running, with the role that the person has now."""
         tool = self._registry.get(call.tool)

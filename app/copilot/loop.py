@@ -7,6 +7,7 @@ round needs is in MongoDB before the next one starts, so any process can carry a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from app.core.clock import Clock
 from app.core.errors import NotFound
 from app.core.ids import derived_id
 from app.core.settings import Settings
-from app.llm.port import CallRequested, ChatMessage, ChatRequest
+from app.llm.port import CallRequested, ChatMessage, ChatRequest, ProviderUnavailable
 from app.runs.errors import LeaseLostError
 from app.runs.models import AgentRun, Step, StepCall
 from app.runs.schemas import FINAL_OUTCOMES, RunStatus
@@ -38,7 +39,6 @@ T = TypeVar("T")
 UNKNOWN_TOOLS_MAX = 3
 MALFORMED_MAX = 2
 SAME_WRITE_REJECTED_MAX = 2
-EMPTY_ANSWER = "That is all I have. Ask me anything about your work orders."
 _EARLIER_TURNS = 20
 
 
@@ -127,6 +127,8 @@ class RunLoop:
             return Ending("error", "TOOL_ERRORS")
         for call in calls:
             record = view.current(call.id)
+            if record and record.outcome == "expired":
+                return Ending("expired", "AI_APPROVAL_EXPIRED")
             if record and record.outcome == "rejected" and view.rejections(record) >= SAME_WRITE_REJECTED_MAX:
                 return Ending("error", "LOOP_DETECTED")
         if view.run.step_count >= self._settings.ai_max_steps_per_run:
@@ -136,17 +138,17 @@ class RunLoop:
     async def _ask(self, view: RunView, answers: list[Step], person: Person, caller: Caller) -> AgentRun:
         run = view.run
         request = await self._request(run, answers, person, caller)
-        answer = await self._steps.ask(run.id, person.id, run.step_count, request)
-        counted: dict[str, float] = {
-            "stepCount": 1,
-            "inputTokens": answer.usage.input_tokens if answer.usage else 0,
-            "outputTokens": answer.usage.output_tokens if answer.usage else 0,
-            "spentUsd": answer.cost_usd,
-        }
-        return await self._runs.commit(run, [*answers, self._said(run, answer)], counted=counted)
+        answer = Answer()
+        try:
+            await self._steps.ask(run.id, person.id, run.step_count, request, answer)
+        except (ProviderUnavailable, asyncio.CancelledError):
+            with contextlib.suppress(LeaseLostError):  # what a broken-off call may have cost is on the run's bill too
+                await to_its_end(self._runs.commit(run, answers, counted=_counted(answer)))
+            raise
+        return await self._runs.commit(run, [*answers, self._said(run, answer)], counted=_counted(answer))
 
     def _said(self, run: AgentRun, answer: Answer) -> Step:
-        """The model's message; an empty one without calls becomes a completion notice (003 §4.4 rule 2)."""
+        """The model's message with its calls under our own ids."""
         calls = [
             StepCall(
                 id=derived_id(str(run.id), "call", str(run.step_count), str(place)),
@@ -156,8 +158,7 @@ class RunLoop:
             )
             for place, call in enumerate(answer.calls)
         ]
-        content = answer.text if answer.text.strip() or calls else EMPTY_ANSWER
-        return Step(role="assistant", content=content, calls=calls, at=self._clock.now())
+        return Step(role="assistant", content=answer.text, calls=calls, at=self._clock.now())
 
     async def _request(self, run: AgentRun, answers: list[Step], person: Person, caller: Caller) -> ChatRequest:
         tools = self._registry.offered(caller.context)
@@ -187,6 +188,15 @@ class RunLoop:
         except NotFound:
             return None
         return Viewing(order.id, order.title)
+
+
+def _counted(answer: Answer) -> dict[str, float]:
+    return {
+        "stepCount": 1,
+        "inputTokens": answer.usage.input_tokens if answer.usage else 0,
+        "outputTokens": answer.usage.output_tokens if answer.usage else 0,
+        "spentUsd": answer.cost_usd,
+    }
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -24,6 +24,7 @@ from app.llm.port import (
 )
 from app.llm.pricing import reservation_usd
 
+EMPTY_ANSWER = "That is all I have. Ask me anything about your work orders."
 _TOLD_EVERY_S = 0.03
 
 
@@ -46,12 +47,14 @@ class ProviderStep:
         self._prices = prices
         self._events = events
 
-    async def ask(self, run_id: ObjectId, user_id: ObjectId, step: int, request: ChatRequest) -> Answer:
-        """The answer of step `step`; its text is told as `token` events while it arrives."""
+    async def ask(self, run_id: ObjectId, user_id: ObjectId, step: int, request: ChatRequest, answer: Answer) -> None:
+        """Fills in the answer of step `step`, as far as it comes; text is told as `token` events while it arrives.
+
+        One without words or calls becomes a completion notice (003 §4.4 rule 2).
+        """
         reservation = await self._ledger.reserve(
             f"{run_id}{step:04x}", reservation_usd(request, self._prices), user=str(user_id)
         )
-        answer = Answer()
         async with (
             self._settling(reservation, answer),
             self._telling(run_id) as words,
@@ -66,7 +69,9 @@ class ProviderStep:
                         answer.calls.append(delta)
                     case StepDone(usage):
                         answer.usage = usage
-        return answer
+            if not answer.calls and not answer.text.strip():
+                answer.text += EMPTY_ANSWER
+                words.add(EMPTY_ANSWER)
 
     @contextlib.asynccontextmanager
     async def _settling(self, reservation: Reservation, answer: Answer) -> AsyncIterator[None]:

@@ -60,6 +60,12 @@ class Staging:
             return await self._end(old, expected, "error", {"code": "NOT_FOUND", "message": GONE})
         except ToolFault as fault:
             return await self._end(old, expected, "stale", {"code": "AI_APPROVAL_STALE", "message": fault.message})
+        message = "The work order changed meanwhile. Nothing was run; the person is asked anew."
+        ended = await self._end(
+            old, expected, "stale", {"code": "AI_APPROVAL_STALE", "message": message}, superseded_by=new_id
+        )
+        if ended.superseded_by != new_id:
+            return ended  # decided, or stopped, in this very moment
         fresh = await self._ask(
             old.run_id,
             old.user_id,
@@ -69,10 +75,6 @@ class Staging:
             decision=old.decision or {},
             supersedes=old.id,
             told=False,
-        )
-        message = "The work order changed meanwhile. Nothing was run; the person is asked anew."
-        await self._end(
-            old, expected, "stale", {"code": "AI_APPROVAL_STALE", "message": message}, superseded_by=fresh.id
         )
         await self._runs.repark(old.run_id, old.id, fresh.id)
         await tell(self._events, fresh)

@@ -48,11 +48,16 @@ class RunView:
         return merged
 
     def cached_read(self, tool: str, args_hash: str) -> AgentToolCall | None:
-        """The same read, already answered since the last executed write (D-26)."""
-        for record in reversed(self.records):
-            if record.outcome == "executed" and record.approval is not None:
+        """The same read, already answered since the last executed write (D-26). In the transcript's order: times of
+        different processes may differ."""
+        asked = [call.id for step in self.run.transcript for call in step.calls]
+        for call_id in reversed(asked):
+            record = self.current(call_id)
+            if record is None or record.outcome != "executed":
+                continue
+            if record.approval is not None:
                 return None
-            if record.outcome == "executed" and record.tool == tool and record.args_hash == args_hash:
+            if record.tool == tool and record.args_hash == args_hash:
                 return record
         return None
 

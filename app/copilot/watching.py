@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 
+import anyio
 from bson import ObjectId
 from redis.exceptions import RedisError
 
 from app.copilot.events import Entry, RunEvent, Token, identity, is_last
 from app.copilot.hub import START, EventHub, Gap, Silence
+from app.copilot.presence import Presence
 from app.copilot.replay import replay
 from app.runs.models import AgentRun
 from app.runs.service import RunService
@@ -49,9 +52,10 @@ class _Told:
 class Watching:
     """Follows runs for the wires. Nothing here writes."""
 
-    def __init__(self, runs: RunService, hub: EventHub, silence_ms: int) -> None:
+    def __init__(self, runs: RunService, hub: EventHub, presence: Presence, silence_ms: int) -> None:
         self._runs = runs
         self._hub = hub
+        self._presence = presence
         self._silence_s = silence_ms / 1000
 
     async def before(self, run_id: ObjectId, cursor: str) -> list[RunEvent]:
@@ -69,10 +73,18 @@ class Watching:
         told = _Told(set())
         for event in await self.before(run_id, start):
             told.note(event)
-        async for item in self._hub_or_database(run_id, start, told):
-            yield item
-            if isinstance(item, Entry) and is_last(item.event):
-                return
+        watcher, heard_at = await self._presence.enter(run_id), time.monotonic()
+        try:
+            async for item in self._hub_or_database(run_id, start, told):
+                yield item
+                if isinstance(item, Entry) and is_last(item.event):
+                    return
+                if time.monotonic() - heard_at >= self._silence_s:
+                    await self._presence.stay(run_id, watcher)
+                    heard_at = time.monotonic()
+        finally:
+            with anyio.CancelScope(shield=True):  # the client is gone: awaiting would be cancelled too
+                await self._presence.leave(run_id, watcher)
 
     async def _hub_or_database(self, run_id: ObjectId, start: str, told: _Told) -> AsyncIterator[Entry | Silence]:
         async for entry in self._fill(run_id, told, only_if=await self._stream_is_gone(run_id)):

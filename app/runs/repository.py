@@ -76,7 +76,9 @@ class RunRepository:
             {"_id": run_id, "status": "running", "parkedOn": old}, {"$set": {"parkedOn": new, "updatedAt": now}}
         )
 
-    async def finish_unheld(self, run_id: ObjectId, now: datetime, fields: dict[str, Any]) -> AgentRun | None:
+    async def finish_unheld(
+        self, run_id: ObjectId, now: datetime, fields: dict[str, Any], more: dict[str, Any]
+    ) -> AgentRun | None:
         """Ends a run that no process holds (parked, or its lease has lapsed); the fence moves on."""
         found = await self._runs.find_one_and_update(
             {
@@ -84,7 +86,7 @@ class RunRepository:
                 "status": "running",
                 "$or": [{"leaseUntil": None}, {"leaseUntil": {"$lt": now}}],
             },
-            {"$set": fields, "$inc": {"fence": 1}},
+            {"$set": fields, "$inc": {"fence": 1}} | more,
             return_document=ReturnDocument.AFTER,
         )
         return AgentRun.model_validate(found) if found else None

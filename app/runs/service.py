@@ -86,7 +86,7 @@ class RunService:
         return await self._runs.take(run_id, now, now + self._lease)
 
     async def renew(self, run: AgentRun) -> AgentRun:
-        """Keeps the lease. Raises `LeaseLostError`."""
+        """Keeps the lease, and tells what was asked of the run meanwhile. Raises `LeaseLostError`."""
         return await self._step(run, {})
 
     async def commit(
@@ -97,9 +97,7 @@ class RunService:
         counted: dict[str, float] | None = None,
     ) -> AgentRun:
         """One step: the transcript grows, counters move, in one fenced update. Raises `LeaseLostError`."""
-        update: dict[str, Any] = {}
-        if steps:
-            update["$push"] = {"transcript": {"$each": [step.model_dump(by_alias=True) for step in steps]}}
+        update = _pushing(steps)
         if counted:
             update["$inc"] = counted
         after = await self._step(run, {}, update)
@@ -118,13 +116,28 @@ class RunService:
         """The decision is made: the run is free to be taken."""
         return await self._runs.wake(run_id, call_id, self._clock.now())
 
-    async def finish(self, run: AgentRun, status: RunStatus, error_code: str | None = None) -> AgentRun:
-        """Ends a run that the caller holds. Raises `LeaseLostError`."""
-        return await self._step(run, self._ending(status, error_code))
+    async def finish(
+        self, run: AgentRun, status: RunStatus, error_code: str | None = None, last: Sequence[Step] = ()
+    ) -> AgentRun:
+        """Ends a run that the caller holds, with its `last` steps. Raises `LeaseLostError`."""
+        after = await self._step(run, self._ending(status, error_code), _pushing(last))
+        await self._project(after, since=len(after.transcript) - len(last))
+        return after
 
-    async def finish_unheld(self, run_id: ObjectId, status: RunStatus, error_code: str | None) -> AgentRun | None:
-        """Ends a run that nobody holds; None when somebody does, or it has ended."""
-        return await self._runs.finish_unheld(run_id, self._clock.now(), self._ending(status, error_code))
+    def is_held(self, run: AgentRun) -> bool:
+        """Whether a process works on `run` at this moment."""
+        return run.lease_until is not None and run.lease_until >= self._clock.now()
+
+    async def finish_unheld(
+        self, run_id: ObjectId, status: RunStatus, error_code: str | None, last: Sequence[Step] = ()
+    ) -> AgentRun | None:
+        """Ends a run that nobody holds, with its `last` steps; None when somebody does, or it has ended."""
+        after = await self._runs.finish_unheld(
+            run_id, self._clock.now(), self._ending(status, error_code), _pushing(last)
+        )
+        if after is not None:
+            await self._project(after, since=len(after.transcript) - len(last))
+        return after
 
     async def ask_to_stop(self, run_id: ObjectId, reason: str) -> bool:
         return await self._runs.ask_to_stop(run_id, reason, self._clock.now())
@@ -142,6 +155,9 @@ class RunService:
         if found is None:
             raise NotFound("There is no such proposal.")
         return found
+
+    async def has_call(self, call_id: ObjectId) -> bool:
+        return await self._calls.get(call_id) is not None
 
     async def move_call(self, call_id: ObjectId, expected: str, outcome: str, **fields: Any) -> AgentToolCall | None:
         """A staged call from one outcome to the next, for one winner; its approval's status follows. Else None.
@@ -322,6 +338,13 @@ class RunService:
         if step.result_of is not None:
             message["toolCallId"] = str(step.result_of)
         return message
+
+
+def _pushing(steps: Sequence[Step]) -> dict[str, Any]:
+    """The update that lets the transcript grow by `steps`."""
+    if not steps:
+        return {}
+    return {"$push": {"transcript": {"$each": [step.model_dump(by_alias=True) for step in steps]}}}
 
 
 def _expiry(at: datetime) -> datetime:

@@ -9,6 +9,7 @@ from litestar.di import NamedDependency
 from litestar.enums import MediaType
 from litestar.params import FromPath
 
+from app.accounts.guards import admin_only
 from app.accounts.people import Person
 from app.core.errors import NotFound
 from app.site.service import SiteService
@@ -38,6 +39,16 @@ async def landing(request: Request[Any, Any, Any], pages: NamedDependency[Pages]
     return await pages.page(request, "site/landing.html")
 
 
+@get("/app/admin/metrics", include_in_schema=False, guards=[admin_only])
+async def metrics(
+    request: Request[Any, Any, Any], pages: NamedDependency[Pages], site: NamedDependency[SiteService]
+) -> Response[Any]:
+    """The desk in numbers; the page of people asks for them."""
+    return await pages.page_or_fragment(
+        request, "site/metrics.html", "site/_metrics.html", nav="people", metrics=await site.metrics()
+    )
+
+
 @get("/app", include_in_schema=False, sync_to_thread=False)
 def app_home() -> Response[Any]:
     return see_other("/app/work-orders")
@@ -56,4 +67,4 @@ def nothing_here(path: FromPath[str]) -> str:  # noqa: ARG001 - any path
     raise NotFound
 
 
-PAGES = [health, ready, landing, app_home, nothing_here]
+PAGES = [health, ready, landing, metrics, app_home, nothing_here]

@@ -66,7 +66,7 @@ async def test_a_pending_approval_is_there_again_after_a_reload_and_on_another_p
         await modal.get_by_label("Why not?").fill("It is only cosmetic")
         await modal.get_by_role("button", name="Reject", exact=True).click()
         await expect(page.get_by_text("Nothing awaits you")).to_be_visible()
-        await expect(page.get_by_text("It is only cosmetic")).to_be_visible()
+        await expect(page.locator("#approvals").get_by_text("It is only cosmetic")).to_be_visible()
 
 
 async def test_on_a_phone_the_change_is_approved_from_the_sheet(server: Server, page_of: SignedInPage) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from app.core.settings import Settings, load_settings
-from app.desk import open_desk
+from app.desk import Desk, open_desk
 from app.llm.demo.scripted_model import ScriptedModel
 from app.local.errors import LocalServiceError
 from app.local.secantus import NOTICE
@@ -84,10 +85,18 @@ async def _changed_by_the_copilot(client: httpx.AsyncClient) -> str:
     return str(order["id"])
 
 
-async def test_the_main_story_runs_on_the_stand_in(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_the_main_story_runs_on_the_stand_in(settings: Settings) -> None:
     """AUTH-1, AUTH-2, WO-3..8, COP-3, D-5, AGT-2, AGT-4: people, orders, a conflict, an approval, a triage pass."""
+    opened: list[Desk] = []
+
+    @asynccontextmanager
+    async def opener(given: Settings) -> AsyncIterator[Desk]:
+        async with open_desk(given) as desk:
+            opened.append(desk)
+            yield desk
+
     async with (
-        serving(create_app(settings)) as url,
+        serving(create_app(settings, opener)) as url,
         httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as client,
     ):
         await _registered(client)
@@ -96,9 +105,10 @@ async def test_the_main_story_runs_on_the_stand_in(settings: Settings, capfd: py
         page = await client.get("/app/work-orders")
         assert page.status_code == 200
         assert order_id in page.text
-        async with open_desk(settings) as desk:
-            assert (await desk.database["outboxevents"].find_one({"payloadRef": order_id}) or {})["status"] == "pending"
-            assert (await desk.triage.triage.claim_and_run()).done == 1
+        event = await opened[0].database["outboxevents"].find_one({"payloadRef": order_id})
+        assert event is not None
+        assert event["status"] == "pending"
+        assert (await opened[0].triage.triage.claim_and_run()).done == 1
         found = (await client.get(f"/api/v1/work-orders/{order_id}/suggestions")).json()["data"]
         assert len(found) == 1, json.dumps(found)
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,20 @@ def exchanges() -> list[Exchange]:
     return recorded
 
 
-def database() -> dict[str, list[dict[str, Any]]]:
-    """What the original's database held afterwards, by collection."""
+def stored_rows(now: datetime) -> dict[str, list[dict[str, Any]]]:
+    """What the original's database held afterwards, by collection; moved by whole days, as if recorded lately."""
     found: dict[str, list[dict[str, Any]]] = json_util.loads((WIRE / "database.json").read_text())
-    return found
+    newest = max(row["createdAt"] for rows in found.values() for row in rows)
+    moved: dict[str, list[dict[str, Any]]] = _moved(found, timedelta(days=(now - newest).days))
+    return moved
+
+
+def _moved(value: Any, by: timedelta) -> Any:
+    if isinstance(value, dict):
+        return {key: _moved(item, by) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_moved(item, by) for item in value]
+    return value + by if isinstance(value, datetime) else value
 
 
 @dataclass
