@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,6 +21,8 @@ from app.local.signals import raise_on_stop_signals, stop_signals_ignored_at_exi
 
 if TYPE_CHECKING:
     import uvicorn
+
+    from app.llm.doctor import Finding
 
 _WEB_GRACE_S = 5
 """How long open requests may take once the web process was asked to stop; the launcher waits longer."""
@@ -91,6 +93,15 @@ def demo_model(host: str, port: int) -> None:
         asyncio.run(serve(host, port))
 
 
+@desk.command()
+@click.option("--provider", is_flag=True, help="Play known-bad streams to the adapter, and probe the configured one.")
+def doctor(provider: bool) -> int:
+    """Check the settings and the stores, and with --provider the language model."""
+    settings = load_settings()
+    good = asyncio.run(_examine_provider(settings)) if provider else _examine_stores(settings)
+    return 0 if good else 1
+
+
 @desk.command("demo-reset")
 def demo_reset() -> None:
     """Delete the embedded data of a stopped desk and seed it anew."""
@@ -119,6 +130,49 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(_INTERRUPTED)
     sys.exit(code or 0)
+
+
+def _examine_stores(settings: Settings) -> bool:
+    _say("ok    settings")
+    with _stores(settings) as found:
+        missing = asyncio.run(_missing_stores(found))
+    for name in ("mongodb", "redis"):
+        _say(f"{'FAIL' if name in missing else 'ok  '}  {name}")
+    return not missing
+
+
+async def _missing_stores(settings: Settings) -> list[str]:
+    from app.core.mongo import open_mongo  # noqa: PLC0415
+    from app.core.redis import open_redis  # noqa: PLC0415
+    from app.site.service import SiteService  # noqa: PLC0415
+
+    async with (
+        open_mongo(settings.mongodb_uri, settings.mongodb_db) as database,
+        open_redis(settings.redis_url) as redis,
+    ):
+        return await SiteService(database, redis).missing()
+
+
+async def _examine_provider(settings: Settings) -> bool:
+    """Every finding on a line of its own; whether all are good."""
+    from app.desk import provider_of  # noqa: PLC0415
+    from app.llm.doctor import examine_adapter, examine_endpoint  # noqa: PLC0415
+
+    _say("The adapter, against streams that broke others:")
+    findings = [finding async for finding in _said(examine_adapter())]
+    if not settings.ai_enabled:
+        _say("AI_ENABLED is not set: no endpoint to probe.")
+    else:
+        _say(f"The endpoint, model {settings.ai_model}:")
+        async with provider_of(settings) as provider:
+            findings += [finding async for finding in _said(examine_endpoint(provider))]
+    return all(finding.good for finding in findings)
+
+
+async def _said(findings: AsyncIterator[Finding]) -> AsyncIterator[Finding]:
+    async for finding in findings:
+        _say(finding.line())
+        yield finding
 
 
 def _until_stopped() -> AbstractContextManager[None]:

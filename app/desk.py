@@ -32,7 +32,7 @@ from app.outbox.service import OutboxService
 from app.runs.call_repository import CallRepository
 from app.runs.repository import RunRepository
 from app.runs.service import RunService
-from app.site.service import SiteService
+from app.site.service import MetricsService, SiteService
 from app.triage.assembly import TriageFeature, open_triage
 from app.web.limits import RateLimiter
 from app.work_orders.assembly import open_work_orders
@@ -60,6 +60,7 @@ class Desk:
     copilot: CopilotFeature
     triage: TriageFeature
     site: SiteService
+    metrics: MetricsService
 
 
 @asynccontextmanager
@@ -155,7 +156,8 @@ def _join(
         provider=provider,
         copilot=copilot,
         triage=triage,
-        site=SiteService(database, redis, accounts=accounts.accounts, orders=orders),
+        site=SiteService(database, redis),
+        metrics=MetricsService(accounts.accounts, orders),
     )
 
 
@@ -178,16 +180,18 @@ def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature,
 
 
 async def _provider(settings: Settings, stack: AsyncExitStack) -> ChatProvider | None:
-    if not settings.ai_enabled:
-        return None
-    provider = OpenAICompatProvider(
+    return await stack.enter_async_context(provider_of(settings)) if settings.ai_enabled else None
+
+
+def provider_of(settings: Settings) -> OpenAICompatProvider:
+    """The configured endpoint. Raises `ValueError` with one plain line for an address that D-19 refuses."""
+    return OpenAICompatProvider(
         settings.ai_base_url,
         settings.ai_api_key.get_secret_value(),
         settings.ai_model,
         allow_local=settings.local_provider_allowed,
         structured_output=settings.ai_structured_output,
     )
-    return await stack.enter_async_context(provider)
 
 
 def _mailer(settings: Settings) -> Mailer:

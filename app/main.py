@@ -121,6 +121,7 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
         "suggestions": of_desk(lambda desk: desk.triage.suggestions),
         "oversight": of_desk(lambda desk: desk.triage.oversight),
         "site": of_desk(lambda desk: desk.site),
+        "desk_metrics": of_desk(lambda desk: desk.metrics),
     }
 
 

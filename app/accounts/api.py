@@ -11,6 +11,7 @@ from litestar.params import JSONBody
 from app.accounts.admin_api import AdminUsersController
 from app.accounts.cookies import REFRESH, cleared_cookies, signed_in_cookies
 from app.accounts.devices import device_of
+from app.accounts.errors import AuthGeneric, EmailTaken, RefreshReuse, ResetRefused, WrongPassword
 from app.accounts.guards import signed_in
 from app.accounts.limits import SignInLimits
 from app.accounts.people import Person
@@ -30,7 +31,7 @@ from app.accounts.sessions import SignedIn
 from app.accounts.sign_in import SignInService
 from app.core.errors import Unauthorized
 from app.core.settings import Settings
-from app.web.envelope import Success
+from app.web.envelope import Success, answers
 from app.web.limits import RateLimiter
 
 AnyRequest = Request[Any, Any, Any]
@@ -41,7 +42,7 @@ class AuthController(Controller):
     path = "/api/v1/auth"
     tags = ("Sign-in",)
 
-    @post("/register", status_code=201, summary="Register a technician's account and sign in")
+    @post("/register", opt=answers(EmailTaken), status_code=201, summary="Register a technician's account and sign in")
     async def register(
         self,
         request: AnyRequest,
@@ -53,7 +54,7 @@ class AuthController(Controller):
         await SignInLimits(limiter, settings, request).register()
         return _welcome(await sign_in.register(data, device_of(request, settings.trust_proxy_hops)), settings, 201)
 
-    @post("/login", status_code=200, summary="Sign in")
+    @post("/login", opt=answers(AuthGeneric), status_code=200, summary="Sign in")
     async def login(
         self,
         request: AnyRequest,
@@ -65,7 +66,13 @@ class AuthController(Controller):
         await SignInLimits(limiter, settings, request).login()
         return _welcome(await sign_in.sign_in(data, device_of(request, settings.trust_proxy_hops)), settings)
 
-    @post("/refresh", status_code=200, summary="Renew both cookies from the refresh token")
+    @post(
+        "/refresh",
+        opt=answers(Unauthorized, RefreshReuse),
+        security=[{"refresh": []}],
+        status_code=200,
+        summary="Renew both cookies from the refresh token",
+    )
     async def refresh(
         self, request: AnyRequest, sign_in: NamedDependency[SignInService], settings: NamedDependency[Settings]
     ) -> Me:
@@ -87,7 +94,12 @@ class AuthController(Controller):
         sign_in.forgot(data.email)
         return Success(data=Accepted())
 
-    @post("/reset-password", status_code=200, summary="Set a new password with the token of the mail, and sign in")
+    @post(
+        "/reset-password",
+        opt=answers(ResetRefused),
+        status_code=200,
+        summary="Set a new password with the token of the mail, and sign in",
+    )
     async def reset_password(
         self,
         request: AnyRequest,
@@ -132,7 +144,12 @@ class MeController(Controller):
     ) -> Success[UserPublic]:
         return Success(data=user_public(await accounts.change_profile(person.id, data)))
 
-    @post("/password", status_code=200, summary="Change the password; other sessions end, this one goes on")
+    @post(
+        "/password",
+        opt=answers(WrongPassword),
+        status_code=200,
+        summary="Change the password; other sessions end, this one goes on",
+    )
     async def change_password(
         self,
         request: AnyRequest,

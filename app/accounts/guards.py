@@ -1,4 +1,7 @@
-"""Who may enter a handler. Guards read the person that the middleware loaded (AUTH-5)."""
+"""Who may enter a handler. Guards read the person that the middleware loaded (AUTH-5).
+
+They await nothing, but are coroutines: Litestar runs any other guard in a thread.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,20 @@ def person_of(connection: AnyConnection) -> Person:
     return person
 
 
-def signed_in(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
+async def signed_in(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
     person_of(connection)
 
 
-def admin_only(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
+async def admin_only(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
     if person_of(connection).role != "admin":
         raise Forbidden("Only a dispatcher may do this.")
 
 
-def admin_or_viewer(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
+async def admin_or_viewer(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
     if person_of(connection).role not in ("admin", "viewer"):
         raise Forbidden("Only a dispatcher or a viewer may see this.")
 
 
-def may_write(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
+async def may_write(connection: AnyConnection, _handler: BaseRouteHandler) -> None:
     if person_of(connection).role == "viewer":
         raise Forbidden("You can read here, but not change anything. Ask a dispatcher for a technician's account.")

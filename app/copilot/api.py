@@ -18,13 +18,16 @@ from app.copilot.hub import START
 from app.copilot.schemas import CopilotSessionPublic, Decision, MessageIn
 from app.copilot.service import CopilotService, present
 from app.copilot.wire_json import JsonWire
+from app.core.errors import Conflict, Forbidden
 from app.core.ids import parse_id
 from app.core.schemas import OffsetPage
 from app.core.settings import Settings
+from app.governance.errors import BudgetExceeded
 from app.runs import present as records
+from app.runs.errors import ApprovalExpired, ApprovalResolved, ApprovalStale, MessageDuplicate, RunInProgress
 from app.runs.schemas import AgentRunPublic, AgentToolCallPublic, RunDetail
 from app.runs.service import RunService
-from app.web.envelope import Success
+from app.web.envelope import Success, answers
 from app.web.limits import RateLimiter
 from app.web.request_context import request_id
 from app.web.sse import event_stream
@@ -41,7 +44,12 @@ class CopilotApi(Controller):
     tags = ("Copilot",)
     guards = (signed_in, ai_enabled)
 
-    @post("/sessions", status_code=201, summary="Start a conversation; the one before is archived")
+    @post(
+        "/sessions",
+        opt=answers(Forbidden, RunInProgress, Conflict),
+        status_code=201,
+        summary="Start a conversation; the one before is archived",
+    )
     async def open_session(
         self, person: NamedDependency[Person], copilot: NamedDependency[CopilotService]
     ) -> Success[CopilotSessionPublic]:
@@ -53,13 +61,23 @@ class CopilotApi(Controller):
     ) -> Success[list[CopilotSessionPublic]]:
         return Success(data=[present(session) for session in await copilot.recent(person)])
 
-    @delete("/sessions/{session_id:str}", status_code=204, summary="Close a conversation")
+    @delete(
+        "/sessions/{session_id:str}",
+        opt=answers(Forbidden, RunInProgress),
+        status_code=204,
+        summary="Close a conversation",
+    )
     async def archive(
         self, person: NamedDependency[Person], copilot: NamedDependency[CopilotService], session_id: FromPath[str]
     ) -> None:
         await copilot.archive(person, parse_id(session_id))
 
-    @post("/sessions/{session_id:str}/messages", status_code=200, summary="Say something; the answer is a stream")
+    @post(
+        "/sessions/{session_id:str}/messages",
+        opt=answers(RunInProgress, MessageDuplicate, Conflict, BudgetExceeded),
+        status_code=200,
+        summary="Say something; the answer is a stream",
+    )
     async def send(
         self,
         *,
@@ -84,7 +102,12 @@ class CopilotApi(Controller):
         run_id = parse_id(str(run.id))
         return event_stream(json_wire.frames(run_id, START), {"X-Run-Id": str(run_id)})
 
-    @post("/tool-calls/{call_id:str}/decide", status_code=200, summary="Approve or reject a proposal")
+    @post(
+        "/tool-calls/{call_id:str}/decide",
+        opt=answers(ApprovalResolved, ApprovalStale, ApprovalExpired),
+        status_code=200,
+        summary="Approve or reject a proposal",
+    )
     async def decide(
         self,
         person: NamedDependency[Person],
@@ -94,13 +117,20 @@ class CopilotApi(Controller):
     ) -> Success[AgentToolCallPublic]:
         return Success(data=records.tool_call(await approvals.decide(person, parse_id(call_id), data)))
 
-    @post("/tool-calls/{call_id:str}/extend", status_code=200, summary="More time to decide")
+    @post(
+        "/tool-calls/{call_id:str}/extend",
+        opt=answers(ApprovalResolved, ApprovalExpired, Conflict),
+        status_code=200,
+        summary="More time to decide",
+    )
     async def extend(
         self, person: NamedDependency[Person], approvals: NamedDependency[Approvals], call_id: FromPath[str]
     ) -> Success[AgentToolCallPublic]:
         return Success(data=records.tool_call(await approvals.extend(person, parse_id(call_id))))
 
-    @post("/tool-calls/{call_id:str}/undo", status_code=200, summary="Take an executed change back")
+    @post(
+        "/tool-calls/{call_id:str}/undo", opt=answers(Conflict), status_code=200, summary="Take an executed change back"
+    )
     async def undo(
         self, person: NamedDependency[Person], approvals: NamedDependency[Approvals], call_id: FromPath[str]
     ) -> Success[AgentToolCallPublic]:

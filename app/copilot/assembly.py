@@ -115,7 +115,9 @@ def open_copilot(
         settings=settings,
     )
     presence = Presence(redis, prefix, kept_ms=3 * settings.ai_sse_keepalive_ms)
-    engine = RunEngine(runs, loop, execution, endings, accounts=people, ledger=ledger, presence=presence, settings=settings)
+    engine = RunEngine(
+        runs, loop, execution, endings, accounts=people, ledger=ledger, presence=presence, settings=settings
+    )
     tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
     hub = EventHub(redis, prefix)
     approvals = Approvals(

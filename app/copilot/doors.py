@@ -19,7 +19,7 @@ from app.web.limits import Limit, RateLimiter
 _WINDOW_S = 60
 
 
-def ai_enabled(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
+async def ai_enabled(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
     """A guard: 503 `AI_UNAVAILABLE` on a desk without AI, after authentication (D-22)."""
     person_of(connection)
     settings: Settings = connection.app.state.desk.settings

@@ -93,7 +93,9 @@ class Endings:
 
     def _answers(self, view: RunView) -> list[Step]:
         """Every call that the model made has its result in the transcript, however the run ends (scenario 2.2)."""
-        calls = [call for call in view.open_calls() if (record := view.current(call.id)) and record.outcome in FINAL_OUTCOMES]
+        calls = [
+            call for call in view.open_calls() if (record := view.current(call.id)) and record.outcome in FINAL_OUTCOMES
+        ]
         return result_steps(view, calls, self._clock.now())
 
     async def _tell_end(self, run: AgentRun, ending: Ending) -> None:

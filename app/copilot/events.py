@@ -106,11 +106,15 @@ def is_last(event: RunEvent) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One event with its place: the stream's entry id, and its number in the run (from 1)."""
+    """One event with its place: the stream's entry id, and its number in the run (from 1).
+
+    `at` is where a token's text begins in all that the run has said, in characters.
+    """
 
     id: str
     number: int
     event: RunEvent
+    at: int | None = None
 
 
 def stream_key(prefix: str, run_id: str) -> str:
@@ -123,36 +127,59 @@ def wake_channel(prefix: str, run_id: str) -> str:
 
 def read_entry(entry_id: str, fields: dict[str, str]) -> Entry:
     """An entry as it stands in Redis. Raises `ValueError` for what this desk did not write."""
-    return Entry(entry_id, int(fields["n"]), _ADAPTER.validate_python(json.loads(fields["e"])))
+    at = int(fields["a"]) if "a" in fields else None
+    return Entry(entry_id, int(fields["n"]), _ADAPTER.validate_python(json.loads(fields["e"])), at)
 
 
-# One atomic step: refuse a repeat, number, append, bound the life, wake the readers.
+# One atomic step: refuse a repeat, number, append, bound the life, wake the readers. Where the count is gone, Redis lost
+# the run's past: the numbers go on elsewhere, so that every reader sees the gap.
 _APPEND = """
 if ARGV[2] ~= '' and redis.call('SADD', KEYS[3], ARGV[2]) == 0 then return false end
+if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[2], ARGV[6]) end
 local n = redis.call('INCR', KEYS[2])
-local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'n', n, 'e', ARGV[1])
+local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'n', n, 'e', ARGV[1], unpack(ARGV, 7))
 for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[4]) end
 redis.call('PUBLISH', ARGV[5], id)
 return id
 """
+_ELSEWHERE = 1_000_000_000
 
 
 class EventLog:
     """Appends a run's events. Losing Redis loses the live stream, never the run: failures are logged, not raised."""
 
     def __init__(self, redis: RedisClient, prefix: str) -> None:
+        self._redis = redis
         self._prefix = prefix
         self._append = redis.register_script(_APPEND)
 
-    async def append(self, run_id: ObjectId, event: RunEvent, again: str = "") -> None:
-        """Adds `event` unless this call's event is already there; `again` tells a meant repetition from a retry."""
+    async def begin(self, run_id: ObjectId) -> None:
+        """Says that nothing of the run was told yet: its first event is number 1."""
+        try:
+            await self._redis.set(f"{stream_key(self._prefix, str(run_id))}:n", 0, ex=KEPT_WORKING_S, nx=True)
+        except (RedisError, OSError, TimeoutError) as error:
+            log.warning("stream_not_begun", run_id=str(run_id), error=type(error).__name__)
+
+    async def append(self, run_id: ObjectId, event: RunEvent, again: str = "", at: int | None = None) -> None:
+        """Adds `event` unless this call's event is already there; `again` tells a meant repetition from a retry.
+
+        `at`: where a token's text begins in all that the run has said, so that readers know what they had.
+        """
         key = stream_key(self._prefix, str(run_id))
         body = json.dumps(event.model_dump(by_alias=True, mode="json"), ensure_ascii=True, separators=(",", ":"))
         kept = KEPT_ENDED_S if is_last(event) else KEPT_WORKING_S
         try:
             await self._append(
                 keys=[key, f"{key}:n", f"{key}:seen"],
-                args=[body, identity(event, again), MAX_ENTRIES, kept, wake_channel(self._prefix, str(run_id))],
+                args=[
+                    body,
+                    identity(event, again),
+                    MAX_ENTRIES,
+                    kept,
+                    wake_channel(self._prefix, str(run_id)),
+                    _ELSEWHERE,
+                    *(() if at is None else ("a", at)),
+                ],
             )
         except (RedisError, OSError, TimeoutError) as error:
             log.warning("event_not_streamed", run_id=str(run_id), event_name=event.event, error=type(error).__name__)

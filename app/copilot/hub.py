@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import re
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from redis.asyncio.client import PubSub
@@ -69,6 +69,16 @@ def is_entry_id(text: str) -> bool:
     return _ENTRY_ID.match(text) is not None
 
 
+def _read_all(rows: Sequence[tuple[str, dict[str, str]]]) -> list[Entry]:
+    entries = []
+    for entry_id, fields in rows:
+        try:
+            entries.append(read_entry(entry_id, fields))
+        except (ValueError, KeyError) as error:
+            log.warning("malformed_event", entry_id=entry_id, error=type(error).__name__)
+    return entries
+
+
 class EventHub:
     """Follows runs for watchers. `open` starts the reader; `close` ends it."""
 
@@ -95,7 +105,7 @@ class EventHub:
     async def history(self, run_id: str, until: str) -> list[Entry]:
         """The run's entries up to and including `until`."""
         rows = await self._redis.xrange(stream_key(self._prefix, run_id), min="-", max=until)
-        return [read_entry(entry_id, fields) for entry_id, fields in rows]
+        return _read_all(rows)
 
     async def exists(self, run_id: str) -> bool:
         """Whether the run's stream is still in Redis."""
@@ -114,10 +124,10 @@ class EventHub:
         try:
             while True:
                 changed = channel.changed
-                if channel.broken:
+                entries = await self._entries_or_none(run_id, channel, cursor)
+                if entries is None:
                     yield Gap()
                 else:
-                    entries = await self._entries(run_id, channel, cursor)
                     for entry in entries:
                         if expected is not None and entry.number != expected:
                             yield Gap()  # trimmed, or Redis was lost and counts anew
@@ -132,19 +142,30 @@ class EventHub:
         finally:
             self._leave(run_id, channel)
 
+    async def _entries_or_none(self, run_id: str, channel: _Channel, cursor: str) -> list[Entry] | None:
+        """What follows `cursor`; None while Redis is away."""
+        if channel.broken:
+            return None
+        try:
+            return await self._entries(run_id, channel, cursor)
+        except (RedisError, OSError, TimeoutError) as error:
+            log.warning("events_not_read", run_id=run_id, error=type(error).__name__)
+            return None
+
     async def _entries(self, run_id: str, channel: _Channel, cursor: str) -> list[Entry]:
         if not after(channel.last, cursor):
             return []
         oldest = channel.ring[0].id if channel.ring else channel.last
         if cursor == oldest or after(cursor, oldest):
             return [entry for entry in channel.ring if after(entry.id, cursor)]
-        return await self._range(run_id, cursor)  # behind the ring: at its own pace
+        return (await self._range(run_id, cursor))[0]  # behind the ring: at its own pace
 
-    async def _range(self, run_id: str, cursor: str) -> list[Entry]:
+    async def _range(self, run_id: str, cursor: str) -> tuple[list[Entry], str]:
+        """The next entries after `cursor`, and how far that reaches. A malformed one is left out: it costs nobody else."""
         rows = await self._redis.xrange(
             stream_key(self._prefix, run_id), min=f"({cursor}", max="+", count=_READ_AT_ONCE
         )
-        return [read_entry(entry_id, fields) for entry_id, fields in rows]
+        return _read_all(rows), rows[-1][0] if rows else cursor
 
     async def _join(self, run_id: str) -> _Channel:
         channel = self._channels.setdefault(run_id, _Channel())
@@ -171,11 +192,14 @@ class EventHub:
     async def _refresh(self, run_id: str, channel: _Channel) -> None:
         """Reads what is new into the ring, and wakes the watchers."""
         try:
-            while entries := await self._range(run_id, channel.last):
-                channel.ring.extend(entries)
-                channel.last = entries[-1].id
+            while True:
+                entries, last = await self._range(run_id, channel.last)
+                if not after(last, channel.last):
+                    break  # nothing new, or another task has read it meanwhile
+                channel.ring.extend(entry for entry in entries if after(entry.id, channel.last))
+                channel.last = last
             channel.broken = False
-        except (RedisError, OSError, TimeoutError, ValueError, KeyError) as error:
+        except (RedisError, OSError, TimeoutError) as error:
             channel.broken = True
             log.warning("events_not_read", run_id=run_id, error=type(error).__name__)
         channel.tell()

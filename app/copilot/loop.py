@@ -140,7 +140,7 @@ class RunLoop:
         request = await self._request(run, answers, person, caller)
         answer = Answer()
         try:
-            await self._steps.ask(run.id, person.id, run.step_count, request, answer)
+            await self._steps.ask(run.id, person.id, run.step_count, request, answer, said=_said_so_far(run))
         except (ProviderUnavailable, asyncio.CancelledError):
             with contextlib.suppress(LeaseLostError):  # what a broken-off call may have cost is on the run's bill too
                 await to_its_end(self._runs.commit(run, answers, counted=_counted(answer)))
@@ -188,6 +188,10 @@ class RunLoop:
         except NotFound:
             return None
         return Viewing(order.id, order.title)
+
+
+def _said_so_far(run: AgentRun) -> int:
+    return sum(len(step.content) for step in run.transcript if step.role == "assistant")
 
 
 def _counted(answer: Answer) -> dict[str, float]:

@@ -283,7 +283,7 @@ class RunPages(Controller):
         found = await runs.own_page(person.id, page, 20)
         titles = await runs.titles([parse_id(item.id) for item in found.items])
         rows = [
-            item.model_dump() | {"title": titles.get(item.id) or "A conversation turn", "cost_usd": item.spent_usd or 0}
+            dict(item) | {"title": titles.get(item.id) or "A conversation turn", "cost_usd": item.spent_usd or 0}
             for item in found.items
         ]
         listed = {"items": rows, "page": found.page, "limit": found.limit, "total": found.total}

@@ -47,17 +47,19 @@ class ProviderStep:
         self._prices = prices
         self._events = events
 
-    async def ask(self, run_id: ObjectId, user_id: ObjectId, step: int, request: ChatRequest, answer: Answer) -> None:
+    async def ask(
+        self, run_id: ObjectId, user_id: ObjectId, step: int, request: ChatRequest, answer: Answer, *, said: int
+    ) -> None:
         """Fills in the answer of step `step`, as far as it comes; text is told as `token` events while it arrives.
 
-        One without words or calls becomes a completion notice (003 §4.4 rule 2).
+        `said`: how many characters the run has said before. One without words or calls becomes a completion notice (003 §4.4 rule 2).
         """
         reservation = await self._ledger.reserve(
             f"{run_id}{step:04x}", reservation_usd(request, self._prices), user=str(user_id)
         )
         async with (
             self._settling(reservation, answer),
-            self._telling(run_id) as words,
+            self._telling(run_id, said) as words,
             aclosing(self._provider.stream(request)) as deltas,  # type: ignore[type-var]
         ):
             async for delta in deltas:
@@ -83,8 +85,8 @@ class ProviderStep:
             answer.cost_usd = await asyncio.shield(self._ledger.settle(reservation, actual))
 
     @contextlib.asynccontextmanager
-    async def _telling(self, run_id: ObjectId) -> AsyncIterator[_Words]:
-        words = _Words(run_id, self._events)
+    async def _telling(self, run_id: ObjectId, said: int) -> AsyncIterator[_Words]:
+        words = _Words(run_id, self._events, said)
         teller = asyncio.create_task(words.tell(), name="token-teller")
         try:
             yield words
@@ -96,9 +98,10 @@ class ProviderStep:
 class _Words:
     """Gathers what arrives within 30 ms into one `token` event: the first word at once, then in small gulps."""
 
-    def __init__(self, run_id: ObjectId, events: EventLog) -> None:
+    def __init__(self, run_id: ObjectId, events: EventLog, said: int) -> None:
         self._run_id = run_id
         self._events = events
+        self._said = said
         self._waiting: list[str] = []  # bounded by the provider's byte cap
         self._news = asyncio.Event()
         self._ended = asyncio.Event()
@@ -118,6 +121,7 @@ class _Words:
             if self._waiting:
                 text = "".join(self._waiting)
                 self._waiting.clear()
-                await self._events.append(self._run_id, Token(content=text))
+                await self._events.append(self._run_id, Token(content=text), at=self._said)
+                self._said += len(text)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _TOLD_EVERY_S)

@@ -143,6 +143,7 @@ class CopilotService:
             )
         )
         await self._sessions.touch(session_id, self._clock.now())
+        await self._events.begin(run.id)
         self._engine.carry_on(run, attended=True)
         if not await self._switched_on():  # in this very moment: the switch's own look may have missed the run
             await self._engine.stop(run.id, "switched off")

@@ -5,48 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import anyio
 from bson import ObjectId
 from redis.exceptions import RedisError
 
-from app.copilot.events import Entry, RunEvent, Token, identity, is_last
+from app.copilot.events import Entry, RunEvent, is_last
 from app.copilot.hub import START, EventHub, Gap, Silence
 from app.copilot.presence import Presence
 from app.copilot.replay import replay
+from app.copilot.told import Told
 from app.runs.models import AgentRun
 from app.runs.service import RunService
 
 NO_ID = ""
-
-
-@dataclass(slots=True)
-class _Told:
-    """What this watcher has had already, so that telling again from MongoDB repeats nothing."""
-
-    identities: set[str]
-    characters: int = 0
-
-    def note(self, event: RunEvent) -> None:
-        if isinstance(event, Token):
-            self.characters += len(event.content)
-        else:
-            self.identities.add(identity(event))
-
-    def missing(self, events: list[RunEvent]) -> list[RunEvent]:
-        """What of `events` (the whole run so far) is still to be told."""
-        skip = self.characters
-        left: list[RunEvent] = []
-        for event in events:
-            if isinstance(event, Token):
-                rest = event.content[skip:]
-                skip = max(0, skip - len(event.content))
-                if rest:
-                    left.append(Token(content=rest))
-            elif identity(event) not in self.identities:
-                left.append(event)
-        return left
 
 
 class Watching:
@@ -62,7 +34,10 @@ class Watching:
         """What was told up to `cursor`; empty when the stream does not know it (then `follow` starts anew)."""
         if cursor == START or not await self._knows(run_id, cursor):
             return []
-        return [entry.event for entry in await self._hub.history(str(run_id), cursor)]
+        try:
+            return [entry.event for entry in await self._hub.history(str(run_id), cursor)]
+        except (RedisError, OSError, TimeoutError):
+            return []
 
     async def follow(self, run_id: ObjectId, cursor: str) -> AsyncIterator[Entry | Silence]:
         """Everything after `cursor`, once, up to and including the run's last event; `Silence` is for pings.
@@ -70,7 +45,7 @@ class Watching:
         A cursor that the stream does not know starts from the beginning. Events told from MongoDB have no id.
         """
         start = cursor if cursor != START and await self._knows(run_id, cursor) else START
-        told = _Told(set())
+        told = Told()
         for event in await self.before(run_id, start):
             told.note(event)
         watcher, heard_at = await self._presence.enter(run_id), time.monotonic()
@@ -86,30 +61,29 @@ class Watching:
             with anyio.CancelScope(shield=True):  # the client is gone: awaiting would be cancelled too
                 await self._presence.leave(run_id, watcher)
 
-    async def _hub_or_database(self, run_id: ObjectId, start: str, told: _Told) -> AsyncIterator[Entry | Silence]:
-        async for entry in self._fill(run_id, told, only_if=await self._stream_is_gone(run_id)):
-            yield entry
+    async def _hub_or_database(self, run_id: ObjectId, start: str, told: Told) -> AsyncIterator[Entry | Silence]:
+        if await self._stream_is_gone(run_id):
+            async for entry in self._fill(run_id, told):
+                yield entry
         async with aclosing(self._hub.watch(str(run_id), start, self._silence_s)) as tidings:  # type: ignore[type-var]
             async for item in tidings:
-                if isinstance(item, Entry):
-                    if isinstance(item.event, Token) or identity(item.event) not in told.identities:
-                        told.note(item.event)
-                        yield item
-                    continue
-                ended = (await self._runs.get(run_id)).status != "running"
-                async for entry in self._fill(run_id, told, only_if=ended or isinstance(item, Gap)):
-                    yield entry
+                if not isinstance(item, Entry) or told.lacks_what_precedes(item):
+                    async for entry in self._fill(run_id, told, end=not isinstance(item, Entry)):
+                        yield entry
                 if isinstance(item, Silence):
                     yield item
+                elif isinstance(item, Entry) and (news := told.news_in(item)):
+                    told.note(news.event)
+                    yield news
 
-    async def _fill(self, run_id: ObjectId, told: _Told, *, only_if: bool) -> AsyncIterator[Entry]:
-        """What MongoDB knows beyond what was told."""
-        if not only_if:
-            return
+    async def _fill(self, run_id: ObjectId, told: Told, *, end: bool = True) -> AsyncIterator[Entry]:
+        """What MongoDB knows beyond what was told; with the run's end, or without where the stream brings it."""
         run: AgentRun = await self._runs.get(run_id)
         for event in told.missing(replay(run, await self._runs.calls_of([run_id]))):
-            told.note(event)
-            yield Entry(NO_ID, 0, event)
+            if end or not is_last(event):
+                told.note(event)
+                yield Entry(NO_ID, 0, event)
+        told.behind = False
 
     async def _stream_is_gone(self, run_id: ObjectId) -> bool:
         try:

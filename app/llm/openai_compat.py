@@ -15,6 +15,7 @@ from typing import Self
 import httpx
 from pydantic import SecretStr
 
+from app.core.strict_json import StrictJsonError, parse_object
 from app.llm.dialect import Dialect, StructuredOutput
 from app.llm.parsing import AnswerStream, as_deltas, parse_completion
 from app.llm.port import ChatRequest, Completion, Delta, ProviderUnavailable
@@ -57,6 +58,8 @@ class OpenAICompatProvider:
     ) -> None:
         check_base_url(base_url, allow_local=allow_local)
         self._url = base_url.rstrip("/") + "/chat/completions"
+        self._models_url = base_url.rstrip("/") + "/models"
+        self.model = model
         self._auth = _Bearer(api_key)
         self._dialect = Dialect(model, structured_output)
         self._timeouts = timeouts or Timeouts()
@@ -84,6 +87,19 @@ class OpenAICompatProvider:
         """See `ChatProvider.complete`."""
         async with self._opened(request, self._deadline(), stream=False) as body:
             return parse_completion(await body.read_all())
+
+    async def models(self) -> list[str]:
+        """The ids that the endpoint lists. Raises `ProviderUnavailable`."""
+        body = await self._request("GET", self._models_url, b"", self._deadline())
+        try:
+            body.require_success()
+            listed = parse_object(await body.read_all(), max_bytes=self._max_bytes, max_depth=16)
+        except StrictJsonError:
+            raise ProviderUnavailable("the list of models is not JSON") from None
+        finally:
+            await body.aclose()
+        rows = listed.get("data")
+        return [str(row.get("id")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
     async def aclose(self) -> None:
         """Closes idle connections."""
@@ -116,8 +132,11 @@ class OpenAICompatProvider:
         raise ProviderUnavailable("status 400")
 
     async def _send(self, content: bytes, deadline: float) -> _Body:
+        return await self._request("POST", self._url, content, deadline)
+
+    async def _request(self, method: str, url: str, content: bytes, deadline: float) -> _Body:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
-        request = self._client.build_request("POST", self._url, content=content, headers=headers)
+        request = self._client.build_request(method, url, content=content, headers=headers)
         try:
             async with asyncio.timeout_at(deadline):
                 response = await self._client.send(request, stream=True, auth=self._auth)

@@ -7,10 +7,10 @@ A working run carries its own transcript: one document, so that each step is one
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from beanie import Document, PydanticObjectId
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
@@ -149,6 +149,11 @@ class CallLease(BaseModel):
     until: datetime
 
 
+def _object_or_none(value: Any) -> Any:
+    """An older desk kept malformed arguments as text: they are none, and the stored text stays as it is (DATA-2)."""
+    return value if isinstance(value, dict) else None
+
+
 class AgentToolCall(Document):
     """One call: frozen arguments, pre-image, decision, the gate's proof, outcome (SEC-11, T-13).
 
@@ -160,7 +165,7 @@ class AgentToolCall(Document):
     run_id: PydanticObjectId
     user_id: PydanticObjectId | None = None
     tool: str
-    args: dict[str, Any] | None = None
+    args: Annotated[dict[str, Any] | None, BeforeValidator(_object_or_none)] = None
     outcome: Outcome
     result: Any = None
     latency_ms: int = 0

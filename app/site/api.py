@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 from app.accounts.guards import admin_only
 from app.site.api_document import ApiDocument
 from app.site.schemas import Metrics
-from app.site.service import SiteService
+from app.site.service import MetricsService
 from app.web.envelope import Success
 from app.web.pages import Pages
 
@@ -21,8 +21,8 @@ class MetricsController(Controller):
     guards = (admin_only,)
 
     @get(summary="How many people and work orders there are, and for how long this process has run")
-    async def metrics(self, site: NamedDependency[SiteService]) -> Success[Metrics]:
-        return Success(data=await site.metrics())
+    async def metrics(self, desk_metrics: NamedDependency[MetricsService]) -> Success[Metrics]:
+        return Success(data=await desk_metrics.now())
 
 
 @get("/api/openapi.json", include_in_schema=False, sync_to_thread=True)

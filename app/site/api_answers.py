@@ -41,7 +41,7 @@ _DETAILS = {
 
 def guard_errors(handler: HTTPRouteHandler) -> Errors:
     """What its guards raise; of a guard that is not known here, both refusals."""
-    found = (_GUARDED.get(getattr(guard, "ref", guard), (Unauthorized, Forbidden)) for guard in _guards(handler))
+    found = (_GUARDED.get(guard, (Unauthorized, Forbidden)) for guard in handler.resolve_guards())
     return tuple(error for errors in found for error in errors)
 
 
@@ -81,7 +81,3 @@ def _example(error: type[AppError]) -> dict[str, Any]:
     if error.code in _DETAILS:
         body["details"] = _DETAILS[error.code]
     return {"success": False, "error": body, "requestId": "b7d1c1f6-6e0c-4a53-9a44-0d5b1f4f0c11"}
-
-
-def _guards(handler: HTTPRouteHandler) -> Iterable[Any]:
-    return handler.resolve_guards()

@@ -31,9 +31,9 @@ from app.web.envelope import Failure
 
 _ABOUT = """Work orders, accounts, the copilot and triage.
 
-Sign in with `POST /api/v1/auth/login`; the answer sets two cookies. When the access token is over (401), renew both with
-`POST /api/v1/auth/refresh`. Answers are `{success: true, data}` or `{success: false, error, requestId}`. Bodies are JSON
-of at most 32 kB, with no other fields than those listed."""
+Sign in with `POST /api/v1/auth/login`; the answer sets two cookies. When the access token is over (401), renew both
+with `POST /api/v1/auth/refresh`. Answers are `{success: true, data}` or `{success: false, error, requestId}`. Bodies
+are JSON of at most 32 kB, with no other fields than those listed."""
 _EMPTY = frozenset((None, type(None)))
 _FALSE_BY_DEFAULT = ("deprecated", "allowEmptyValue", "allowReserved")
 
@@ -123,8 +123,8 @@ class _Painter:
     def _stream(self) -> dict[str, Any]:
         schema = {
             "type": "string",
-            "description": "Server-sent events; the data of each is one `RunEvent`, as JSON on one line. Reconnect with "
-            "`Last-Event-ID` at the run's events address: nothing is lost or repeated.",
+            "description": "Server-sent events; the data of each is one `RunEvent`, as JSON on one line. Reconnect "
+            "with `Last-Event-ID` at the run's events address: nothing is lost or repeated.",
             "x-event-data": {"$ref": "#/components/schemas/RunEvent"},
         }
         named = {"X-Run-Id": {"description": "The run that answers.", "schema": {"type": "string"}}}

@@ -61,7 +61,11 @@ SHAPES: dict[str, Any] = {
         "outcome": "pending",
         "latencyMs": 12,
         "createdAt": _AT,
-        "approval": {"status": "pending", "summary": "Priority of “Pump leaks at the flange” to high", "expiresAt": _LATER},
+        "approval": {
+            "status": "pending",
+            "summary": "Priority of “Pump leaks at the flange” to high",
+            "expiresAt": _LATER,
+        },
     },
     "AgentMessagePublic": {
         "id": "674ad1f0c0ffee0000000e01",

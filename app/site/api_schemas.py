@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
 from app.copilot import events
@@ -14,6 +14,9 @@ from app.core.schemas import Moment, Wire
 
 Shapes = dict[type[BaseModel], dict[str, Any]]
 """Each shape and the reference that stands for it."""
+
+_IN: JsonSchemaMode = "validation"
+_OUT: JsonSchemaMode = "serialization"
 
 
 class ToolApprovalRequired(events.ToolApprovalRequired):
@@ -40,23 +43,26 @@ WIRE_EVENTS: tuple[type[BaseModel], ...] = (
 class _AsDumped(GenerateJsonSchema):
     """Without the functions that dump: they drop nulls and cut times to milliseconds, which no schema can tell."""
 
-    def ser_schema(
-        self, schema: core_schema.SerSchema | core_schema.IncExSeqSerSchema | core_schema.IncExDictSerSchema
-    ) -> None:
+    def ser_schema(self, schema: Any) -> None:  # noqa: ARG002 - none of them is told
         return None
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """An empty text stands in for what was not given; it is not a value that one could give."""
+        told = super().default_schema(schema)
+        return {name: value for name, value in told.items() if (name, value) != ("default", "")}
 
 
 def shapes(
     bodies: Iterable[type[BaseModel]], answers: Iterable[type[BaseModel]]
 ) -> tuple[Shapes, Shapes, dict[str, Any]]:
     """References for `bodies` and for `answers`, and the components that they point at."""
-    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(body, "validation") for body in bodies]
-    wanted += [(answer, "serialization") for answer in (*answers, *WIRE_EVENTS)]
+    asked = [(body, _IN) for body in bodies] + [(answer, _OUT) for answer in (*answers, *WIRE_EVENTS)]
     found, definitions = models_json_schema(
-        wanted, ref_template="#/components/schemas/{model}", schema_generator=_AsDumped
+        asked, ref_template="#/components/schemas/{model}", schema_generator=_AsDumped
     )
     components = cast("dict[str, Any]", definitions["$defs"])
-    said = {model: schema for (model, mode), schema in found.items() if mode == "serialization"}
+    taken: Shapes = {shape: found[shape, mode] for shape, mode in asked if mode == _IN}
+    said: Shapes = {shape: found[shape, mode] for shape, mode in asked if mode == _OUT}
     told = {event.model_fields["event"].default: said[event] for event in WIRE_EVENTS}
     components["RunEvent"] = {
         "title": "RunEvent",
@@ -64,4 +70,4 @@ def shapes(
         "oneOf": list(told.values()),
         "discriminator": {"propertyName": "event", "mapping": {name: ref["$ref"] for name, ref in told.items()}},
     }
-    return {model: schema for (model, mode), schema in found.items() if mode == "validation"}, said, components
+    return taken, said, components

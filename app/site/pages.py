@@ -12,7 +12,7 @@ from litestar.params import FromPath
 from app.accounts.guards import admin_only
 from app.accounts.people import Person
 from app.core.errors import NotFound
-from app.site.service import SiteService
+from app.site.service import MetricsService, SiteService
 from app.web.pages import Pages, see_other
 
 
@@ -41,11 +41,11 @@ async def landing(request: Request[Any, Any, Any], pages: NamedDependency[Pages]
 
 @get("/app/admin/metrics", include_in_schema=False, guards=[admin_only])
 async def metrics(
-    request: Request[Any, Any, Any], pages: NamedDependency[Pages], site: NamedDependency[SiteService]
+    request: Request[Any, Any, Any], pages: NamedDependency[Pages], desk_metrics: NamedDependency[MetricsService]
 ) -> Response[Any]:
     """The desk in numbers; the page of people asks for them."""
     return await pages.page_or_fragment(
-        request, "site/metrics.html", "site/_metrics.html", nav="people", metrics=await site.metrics()
+        request, "site/metrics.html", "site/_metrics.html", nav="people", metrics=await desk_metrics.now()
     )
 
 

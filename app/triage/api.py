@@ -10,15 +10,18 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from app.accounts.guards import admin_only, may_write, signed_in
 from app.accounts.people import Person
+from app.core.errors import NotFound
 from app.core.ids import parse_id
+from app.governance.errors import AiUnavailable
 from app.governance.schemas import AgentConfigPublic, PolicyChange, SwitchChange
 from app.governance.service import present as present_policy
 from app.outbox.schemas import EventStatus
+from app.triage.errors import NotFailed, SuggestionDecided
 from app.triage.oversight import Oversight
 from app.triage.schemas import OutboxPage, Retried, SwitchState, TriageSuggestionPublic, TriggerIn, TriggerOut
 from app.triage.service import TriageService
 from app.triage.suggestions import SuggestionService, present
-from app.web.envelope import Success
+from app.web.envelope import Success, answers
 
 PageNumber = Annotated[int, QueryParameter(ge=1, le=100_000)]
 PageSize = Annotated[int, QueryParameter(ge=1, le=100)]
@@ -45,7 +48,9 @@ class SuggestionsController(Controller):
     tags = ("Triage",)
     guards = (signed_in, may_write)
 
-    @post("/apply", status_code=200, summary="Give the work order the suggested priority")
+    @post(
+        "/apply", opt=answers(SuggestionDecided), status_code=200, summary="Give the work order the suggested priority"
+    )
     async def apply(
         self,
         person: NamedDependency[Person],
@@ -54,7 +59,7 @@ class SuggestionsController(Controller):
     ) -> Success[TriageSuggestionPublic]:
         return Success(data=present(await suggestions.apply(person.actor, parse_id(suggestion_id))))
 
-    @post("/dismiss", status_code=200, summary="Put the suggestion aside")
+    @post("/dismiss", opt=answers(SuggestionDecided), status_code=200, summary="Put the suggestion aside")
     async def dismiss(
         self,
         person: NamedDependency[Person],
@@ -63,7 +68,12 @@ class SuggestionsController(Controller):
     ) -> Success[TriageSuggestionPublic]:
         return Success(data=present(await suggestions.dismiss(person.actor, parse_id(suggestion_id))))
 
-    @post("/undo", status_code=200, summary="Take an applied priority back, if the order has not moved on")
+    @post(
+        "/undo",
+        opt=answers(SuggestionDecided),
+        status_code=200,
+        summary="Take an applied priority back, if the order has not moved on",
+    )
     async def undo(
         self,
         person: NamedDependency[Person],
@@ -88,7 +98,12 @@ class AdminAgentsController(Controller):
     ) -> Success[AgentConfigPublic]:
         return Success(data=present_policy(await oversight.change_policy(person.actor, data)))
 
-    @post("/triage/run", status_code=200, summary="Triage one work order now, under the same policy and budgets")
+    @post(
+        "/triage/run",
+        opt=answers(AiUnavailable, NotFound),
+        status_code=200,
+        summary="Triage one work order now, under the same policy and budgets",
+    )
     async def run(self, triage: NamedDependency[TriageService], data: JSONBody[TriggerIn]) -> Success[TriggerOut]:
         result = await triage.trigger(parse_id(data.work_order_id, "workOrderId"))
         run_id = str(result.run_id) if result.run_id else None
@@ -124,7 +139,12 @@ class AdminAgentsController(Controller):
     ) -> Success[OutboxPage]:
         return Success(data=await oversight.outbox(status, page, limit))
 
-    @post("/outbox/{event_id:str}/retry", status_code=200, summary="Try a failed event again, with all its attempts")
+    @post(
+        "/outbox/{event_id:str}/retry",
+        opt=answers(NotFailed),
+        status_code=200,
+        summary="Try a failed event again, with all its attempts",
+    )
     async def retry(self, oversight: NamedDependency[Oversight], event_id: FromPath[str]) -> Success[Retried]:
         await oversight.retry(event_id)
         return Success(data=Retried())

@@ -59,6 +59,7 @@ def create_environment(templates: Path = TEMPLATES, static: Path = STATIC, *, re
         role_word=role_word,
         initials=initials,
         usd=usd,
+        duration=duration,
         with_query=with_query,
         grouped=grouped,
         kept_lines=kept_lines,
@@ -135,6 +136,14 @@ def initials(name: str) -> str:
 def usd(amount: float) -> str:
     """Dollars: two decimals, four below ten cents, so that the cost of one call is not shown as nothing."""
     return f"${amount:,.2f}" if amount == 0 or abs(amount) >= 0.10 else f"${amount:,.4f}"
+
+
+def duration(seconds: int) -> str:
+    """A span in its largest unit: `45 s`, `12 min`, `3 h`, `2 days`."""
+    for size, word in ((2 * 86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // (86400 if word == 'days' else size)} {word}"
+    return f"{seconds} s"
 
 
 def with_query(path: str, query: Mapping[str, Any] | None = None, **changes: Any) -> str:

@@ -10,9 +10,10 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from app.accounts.guards import admin_or_viewer, may_write, signed_in
 from app.accounts.people import Person
+from app.core.errors import Conflict
 from app.core.ids import parse_id
 from app.core.schemas import CursorPage
-from app.web.envelope import Success
+from app.web.envelope import Success, answers
 from app.web.validation import parse
 from app.work_orders.schemas import (
     PAGE_DEFAULT,
@@ -83,7 +84,12 @@ class WorkOrdersController(Controller):
     ) -> Success[WorkOrderPublic]:
         return Success(data=await orders.get(person.actor, parse_id(order_id)))
 
-    @patch("/{order_id:str}", guards=[may_write], summary="Change fields of exactly the version you saw")
+    @patch(
+        "/{order_id:str}",
+        opt=answers(Conflict),
+        guards=[may_write],
+        summary="Change fields of exactly the version you saw",
+    )
     async def update(
         self,
         person: NamedDependency[Person],
@@ -94,7 +100,13 @@ class WorkOrdersController(Controller):
         changed = await orders.update(person.actor, parse_id(order_id), data.version, data.changes())
         return Success(data=changed)
 
-    @delete("/{order_id:str}", guards=[may_write], status_code=204, summary="Delete exactly the version you saw")
+    @delete(
+        "/{order_id:str}",
+        opt=answers(Conflict),
+        guards=[may_write],
+        status_code=204,
+        summary="Delete exactly the version you saw",
+    )
     async def remove(
         self,
         person: NamedDependency[Person],

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,9 @@ def exchanges() -> list[Exchange]:
 
 def stored_rows(now: datetime) -> dict[str, list[dict[str, Any]]]:
     """What the original's database held afterwards, by collection; moved by whole days, as if recorded lately."""
-    found: dict[str, list[dict[str, Any]]] = json_util.loads((WIRE / "database.json").read_text())
+    found: dict[str, list[dict[str, Any]]] = json_util.loads(
+        (WIRE / "database.json").read_text(), json_options=json_util.JSONOptions(tz_aware=True, tzinfo=UTC)
+    )
     newest = max(row["createdAt"] for rows in found.values() for row in rows)
     moved: dict[str, list[dict[str, Any]]] = _moved(found, timedelta(days=(now - newest).days))
     return moved

@@ -94,7 +94,7 @@ async def test_its_suggestion_policy_and_switch_are_found(server: Server, rows: 
     assert [one["id"] for one in found] == [str(suggestion["_id"])]
     policy = await _get(admin, "/api/v1/admin/agents/triage")
     assert (policy["mode"], policy["enabled"], policy["dailyActionCap"]) == ("auto-apply", False, 50)
-    await _pages_render(admin, "/app/admin", "/app/admin/work-orders", "/app/admin/agents")
+    await _pages_render(admin, "/app/admin", "/app/admin/work-orders")
 
 
 async def test_its_waiting_events_are_taken_up(server: Server) -> None:

@@ -57,6 +57,9 @@ def worker_process(settings: Settings, folder: Path, **changes: str) -> Iterator
         )
     try:
         yield process
+    except BaseException:
+        print(f"exit code {process.poll()}; its log:\n{log.read_text()[-4000:]}")  # noqa: T201 - pytest shows it
+        raise
     finally:
         if process.poll() is None:
             process.kill()
