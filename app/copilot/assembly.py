@@ -138,6 +138,7 @@ def open_copilot(
             runs,
             engine,
             clock,
+            events=events,
             model=settings.ai_model,
             enabled=settings.ai_enabled,
             switched_on=switched_on,

@@ -78,9 +78,9 @@ class Endings:
         for call in view.open_calls():
             if view.current(call.id) is None:
                 view.remember(await self._runs.keep_call(self._never_run(run, call)))
-            record = view.current(call.id)
-            if record is not None and record.outcome == "aborted":
-                await tell(self._events, record)
+            closed = view.current(call.id)
+            if closed is not None and closed.outcome == "aborted":
+                await tell(self._events, closed)
         return view
 
     def _never_run(self, run: AgentRun, call: StepCall) -> AgentToolCall:

@@ -131,8 +131,8 @@ def read_entry(entry_id: str, fields: dict[str, str]) -> Entry:
     return Entry(entry_id, int(fields["n"]), _ADAPTER.validate_python(json.loads(fields["e"])), at)
 
 
-# One atomic step: refuse a repeat, number, append, bound the life, wake the readers. Where the count is gone, Redis lost
-# the run's past: the numbers go on elsewhere, so that every reader sees the gap.
+# One atomic step: refuse a repeat, number, append, bound the life, wake the readers. Where the count is gone, Redis
+# lost the run's past: the numbers go on elsewhere, so that every reader sees the gap.
 _APPEND = """
 if ARGV[2] ~= '' and redis.call('SADD', KEYS[3], ARGV[2]) == 0 then return false end
 if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[2], ARGV[6]) end

@@ -71,7 +71,7 @@ class Execution:
         return await self._staging.restage(call, tool, actor, expected)
 
     async def complete_restaging(self, stale: AgentToolCall) -> None:
-        """A stale call was to be replaced: makes sure that it was, whatever broke off in between. Raises `ToolFault`."""
+        """A stale call was to be replaced: makes sure that it was, whatever broke off. Raises `ToolFault`."""
         if stale.superseded_by is None:
             return
         if await self._runs.has_call(stale.superseded_by):

@@ -161,7 +161,7 @@ class EventHub:
         return (await self._range(run_id, cursor))[0]  # behind the ring: at its own pace
 
     async def _range(self, run_id: str, cursor: str) -> tuple[list[Entry], str]:
-        """The next entries after `cursor`, and how far that reaches. A malformed one is left out: it costs nobody else."""
+        """The next entries after `cursor`, and how far that reaches. A malformed one is left out."""
         rows = await self._redis.xrange(
             stream_key(self._prefix, run_id), min=f"({cursor}", max="+", count=_READ_AT_ONCE
         )

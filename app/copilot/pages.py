@@ -16,7 +16,7 @@ from app.accounts.forms import read_form
 from app.accounts.guards import signed_in
 from app.accounts.people import Person
 from app.copilot.approvals import Approvals
-from app.copilot.cards import approval_view, subject_of, tool_card
+from app.copilot.cards import approval_view, kind_of, subject_of, tool_card
 from app.copilot.conversation import Conversation, Conversations, title_of
 from app.copilot.doors import ai_enabled, start_limit
 from app.copilot.engine import RunEngine
@@ -31,7 +31,7 @@ from app.core.settings import Settings
 from app.runs.errors import ApprovalExpired, ApprovalResolved, ApprovalStale
 from app.runs.models import AgentToolCall
 from app.runs.service import RunService
-from app.web.hx import is_htmx, toast, wants_fragment
+from app.web.hx import toast, wants_fragment
 from app.web.limits import RateLimiter
 from app.web.pages import Pages, see_other
 from app.web.request_context import request_id
@@ -109,7 +109,7 @@ class CopilotPages(Controller):
         conversations: NamedDependency[Conversations],
     ) -> Page:
         await copilot.open_session(person)
-        if not is_htmx(request):
+        if not wants_fragment(request):
             return see_other(_COPILOT)
         values = await _drawer(request, person, copilot, conversations)
         return await pages.fragment(request, "copilot/_drawer.html", **values)
@@ -137,7 +137,7 @@ class CopilotPages(Controller):
             idempotency_key=idempotency_key,
             limit=start_limit(request, person, limiter, settings),
         )
-        if not is_htmx(request):
+        if not wants_fragment(request):
             return see_other(_COPILOT)
         bubble = Message(f"{run.id}-u0", text=message.content)
         state = RunState(str(run.id), "running")
@@ -166,7 +166,7 @@ class CopilotPages(Controller):
     ) -> Page:
         run = await runs.own(person.id, parse_id(run_id))
         await engine.stop(run.id, "cancel")
-        return Response("", media_type="text/html") if is_htmx(request) else see_other(_COPILOT)
+        return Response("", media_type="text/html") if wants_fragment(request) else see_other(_COPILOT)
 
 
 class ApprovalPages(Controller):
@@ -224,7 +224,7 @@ class ApprovalPages(Controller):
         except (ApprovalExpired, ApprovalResolved, ApprovalStale) as refused:
             return await _refused(request, pages, person, call_id, refused, approvals=approvals, clock=clock)
         said = "Approved. It is being done." if decision.approve else "Rejected. Nothing was changed."
-        if not is_htmx(request):
+        if not wants_fragment(request):
             return see_other(_APPROVALS)
         return Response("", media_type="text/html", headers=_told(said))
 
@@ -256,8 +256,9 @@ async def undo(
 ) -> Page:
     """Takes an executed change back; the card shows it."""
     call = await approvals.undo(person, parse_id(call_id))
-    if not is_htmx(request):
-        return see_other(f"/app/work-orders/{call.target_id}")
+    if not wants_fragment(request):
+        gone = kind_of(call) == "create"
+        return see_other("/app/work-orders" + ("" if gone else f"/{call.target_id}") + "?done=undone")
     return await pages.fragment(
         request,
         "copilot/_tool_card.html",

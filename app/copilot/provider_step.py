@@ -52,7 +52,8 @@ class ProviderStep:
     ) -> None:
         """Fills in the answer of step `step`, as far as it comes; text is told as `token` events while it arrives.
 
-        `said`: how many characters the run has said before. One without words or calls becomes a completion notice (003 §4.4 rule 2).
+        `said`: how many characters the run has said before. One without words or calls becomes a completion notice
+        (003 §4.4 rule 2).
         """
         reservation = await self._ledger.reserve(
             f"{run_id}{step:04x}", reservation_usd(request, self._prices), user=str(user_id)

@@ -8,6 +8,7 @@ from bson import ObjectId
 
 from app.accounts.people import Person
 from app.copilot.engine import RunEngine
+from app.copilot.events import EventLog
 from app.copilot.models import CopilotSession
 from app.copilot.repository import SessionRepository
 from app.copilot.schemas import CopilotSessionPublic, MessageIn
@@ -37,6 +38,7 @@ class CopilotService:
         engine: RunEngine,
         clock: Clock,
         *,
+        events: EventLog,
         model: str,
         enabled: bool,
         switched_on: SwitchedOn,
@@ -45,6 +47,7 @@ class CopilotService:
         self._runs = runs
         self._engine = engine
         self._clock = clock
+        self._events = events
         self._model = model
         self._enabled = enabled
         self._switched_on = switched_on
@@ -60,8 +63,7 @@ class CopilotService:
         """A new active session in place of the one before. Raises `RunInProgress` (COP-1)."""
         self.require_on(person)
         for _ in range(_RACES):
-            if await self._runs.working_of(person.id):
-                raise RunInProgress
+            await self._refuse_while_working(person)
             now = self._clock.now()
             await self._sessions.archive_active(person.id, now)
             if session := await self._sessions.insert_active(person.id, now):
@@ -127,8 +129,7 @@ class CopilotService:
             await self._runs.refuse_duplicate(person.id, idempotency_key)
         if session.status != "active":
             raise Conflict("This conversation is closed. Start a new one.")
-        if await self._runs.working_of(person.id):
-            raise RunInProgress
+        await self._refuse_while_working(person)
         await limit()
         run = await self._runs.start(
             NewRun(
@@ -148,6 +149,13 @@ class CopilotService:
         if not await self._switched_on():  # in this very moment: the switch's own look may have missed the run
             await self._engine.stop(run.id, "switched off")
         return run
+
+    async def _refuse_while_working(self, person: Person) -> None:
+        """Raises `RunInProgress`. A run whose process died is not waited for: it is taken over or ended here (D-1)."""
+        if run := await self._runs.working_of(person.id):
+            await self._engine.adopt(run.id)
+            if await self._runs.working_of(person.id):
+                raise RunInProgress
 
 
 def present(session: CopilotSession) -> CopilotSessionPublic:

@@ -1,4 +1,4 @@
-"""What one watcher has had already, so that a story told from two sources, stream and MongoDB, repeats nothing (D-2)."""
+"""What one watcher has had already: a story told from two sources, stream and MongoDB, repeats nothing (D-2)."""
 
 from __future__ import annotations
 

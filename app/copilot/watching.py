@@ -11,7 +11,7 @@ from bson import ObjectId
 from redis.exceptions import RedisError
 
 from app.copilot.events import Entry, RunEvent, is_last
-from app.copilot.hub import START, EventHub, Gap, Silence
+from app.copilot.hub import START, EventHub, Silence
 from app.copilot.presence import Presence
 from app.copilot.replay import replay
 from app.copilot.told import Told

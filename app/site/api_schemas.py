@@ -43,6 +43,9 @@ WIRE_EVENTS: tuple[type[BaseModel], ...] = (
 class _AsDumped(GenerateJsonSchema):
     """Without the functions that dump: they drop nulls and cut times to milliseconds, which no schema can tell."""
 
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the name says as much
+        return False
+
     def ser_schema(self, schema: Any) -> None:  # noqa: ARG002 - none of them is told
         return None
 

@@ -33,10 +33,13 @@ def request_id(connection: AnyConnection) -> str:
 
 
 class RequestContext:
-    """Gives each request its id and each answer its headers; logs method, route, status and time, nothing else."""
+    """Gives each request its id and each answer its headers; logs method, route, status and time, nothing else.
+
+    `app` is the application inside.
+    """
 
     def __init__(self, app: ASGIApp, *, hsts: bool) -> None:
-        self._app = app
+        self.app = app
         self._headers = {
             "Content-Security-Policy": CSP,
             "X-Content-Type-Options": "nosniff",
@@ -49,7 +52,7 @@ class RequestContext:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         given = next((v.decode("latin-1") for k, v in scope["headers"] if k == b"x-request-id"), "")
         identifier = given if _REQUEST_ID.match(given) else str(uuid.uuid4())
@@ -68,7 +71,7 @@ class RequestContext:
 
         with structlog.contextvars.bound_contextvars(request_id=identifier):
             try:
-                await self._app(scope, receive, send_with_headers)
+                await self.app(scope, receive, send_with_headers)
             finally:
                 _log(scope, status, started)
 

@@ -30,6 +30,7 @@ _DONE = {
     "created": "Work order created.",
     "saved": "Your changes are saved.",
     "deleted": "Work order deleted.",
+    "undone": "Undone. It is as it was before.",
 }
 _CHANGED = "This work order was changed meanwhile. Look at it as it is now, then decide again."
 _NOT_DELETED = (

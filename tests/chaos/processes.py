@@ -83,7 +83,7 @@ async def web_process(
 ) -> AsyncIterator[WebProcess]:
     """`desk web` with these settings, once it answers; killed at the end if it still runs."""
     port = free_port()
-    log = folder / f"web-{len(list(folder.glob('web-*.log')))}.log"
+    log = folder / f"web-{port}.log"
     with log.open("w") as output:
         process = await asyncio.to_thread(
             subprocess.Popen,

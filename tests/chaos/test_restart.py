@@ -38,7 +38,9 @@ async def test_an_approval_survives_a_killed_process_and_is_done_once(
         async with watch(owner, run_id) as stream:
             again = (await stream.until("tool_approval_required")).data
             assert again == asked
-            answer = await decide(owner, asked["toolCallId"], approve=True, confirmationToken=again["confirmationToken"])
+            answer = await decide(
+                owner, asked["toolCallId"], approve=True, confirmationToken=again["confirmationToken"]
+            )
             assert answer.status_code == 200, answer.text
             heard = await stream.to_the_end()
         await owner.aclose()

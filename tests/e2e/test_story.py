@@ -92,3 +92,28 @@ async def _create_order(page: Page, title: str, description: str) -> None:
     await page.get_by_role("textbox", name="Description").fill(description)
     await page.get_by_role("button", name="Create work order").click()
     await expect(page.get_by_role("heading", name=title)).to_be_visible()
+
+
+async def test_an_approved_change_is_undone_from_the_order_s_history(server: Server, page_of: SignedInPage) -> None:
+    """Contract section 7, D-30: one press takes it back; the undo stands in the history too."""
+    async with page_of("owner", viewport={"width": 1280, "height": 820}) as page:
+        await _create_order(page, "Quarterly filter change", "")
+        await page.keyboard.press("Control+k")
+        await page.get_by_label("Message to the copilot").fill("set the filter order to low priority")
+        await page.keyboard.press("Enter")
+        modal = page.get_by_role("dialog", name="Change this work order?")
+        await expect(modal).to_be_visible(timeout=SLOW_MS)
+        approve = modal.get_by_role("button", name="Approve change")
+        await expect(approve).to_be_enabled()
+        await approve.focus()
+        await page.keyboard.press("Enter")
+        await expect(modal).to_be_visible()  # Enter never approves
+        await page.keyboard.press("Space")
+        await expect(modal).to_be_hidden()
+        history = page.get_by_role("region", name="History")
+        await history.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_text("Undone. It is as it was before.").first).to_be_attached()
+        about = page.get_by_label("About this work order")
+        await expect(about.locator("dd").filter(has_text="Medium")).to_be_visible()
+        await expect(about.locator("dt:text-is('Version') + dd")).to_have_text("3")
+        await expect(history.get_by_text("to undo an earlier change")).to_be_visible()

@@ -61,10 +61,14 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
     )
     none_yet: dict[str, Any] = {"items": [], "next_cursor": None, "searched_to": None}
     cut_short = none_yet | {"next_cursor": "next", "searched_to": before(days=90)}
+    numbers = {"metrics": Thing(users=1, work_orders=2, uptime_seconds=400_000)}
     gone = approval(kind="delete", rows=diff_rows()[:1])
     return [
         ("site/landing.html", signed_out),
         ("site/landing.html", signed_out | {"person": ROSA}),
+        ("site/metrics.html", page | numbers),
+        ("site/_metrics.html", numbers),
+        ("site/api_docs.html", {}),
         ("accounts/login.html", signed_out | {"next": "/app/runs", "form": faulty}),
         ("accounts/register.html", signed_out),
         ("accounts/forgot_password.html", signed_out | {"sent": False}),

@@ -55,15 +55,27 @@ def order(number: int, title: str, **changes: Any) -> Thing:
 
 
 def history() -> list[Thing]:
-    change = Thing(field="priority", before="low", after="high")
+    def entry(by_name: str, at: Any, action: str, via: str, *changes: Thing, version: int = 1) -> Thing:
+        called = "674ad1f0c0ffee0000000c01" if via == "copilot" else None
+        return Thing(
+            by_name=by_name, at=at, action=action, via=via, changes=[*changes], version=version, tool_call_id=called
+        )
+
     text = Thing(field="description", before="Puddle", after="Puddle under P-204 since Monday")
     undone = Thing(field="priority", before="high", after="low")
     return [
-        Thing(by_name="Ada Moss", at=before(minutes=30), action="changed", changes=[undone], via="undo"),
-        Thing(by_name="Ada Moss", at=before(minutes=32), action="restored", changes=[], via="undo"),
-        Thing(by_name="Ada Moss", at=before(minutes=36), action="changed", changes=[change], via="copilot"),
-        Thing(by_name="Rosa Lind", at=before(hours=2), action="changed", changes=[text], via="person"),
-        Thing(by_name="Rosa Lind", at=before(days=2), action="created", changes=[], via="person"),
+        entry("Ada Moss", before(minutes=30), "changed", "undo", undone),
+        entry("Ada Moss", before(minutes=32), "restored", "undo"),
+        entry(
+            "Ada Moss",
+            before(minutes=36),
+            "changed",
+            "copilot",
+            Thing(field="priority", before="low", after="high"),
+            version=3,
+        ),
+        entry("Rosa Lind", before(hours=2), "changed", "person", text),
+        entry("Rosa Lind", before(days=2), "created", "person"),
     ]
 
 

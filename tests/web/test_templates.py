@@ -18,6 +18,7 @@ from app.web.templates import (
     ago,
     create_environment,
     day_time,
+    duration,
     initials,
     iso,
     kept_lines,
@@ -229,4 +230,5 @@ def test_words_and_numbers_for_people() -> None:
     assert status_word("something_new") == "Something new"
     assert [initials(name) for name in ("Rosa Lind", "Ada", "María de la Paz", "")] == ["RL", "A", "MP", "?"]
     assert [usd(amount) for amount in (0, 0.0004, 0.41, 1234.5)] == ["$0.00", "$0.0004", "$0.41", "$1,234.50"]
+    assert [duration(seconds) for seconds in (45, 750, 11_000, 400_000)] == ["45 s", "12 min", "3 h", "4 days"]
     assert with_query("/x", {"a": "1", "b": None}, c="é", a=None) == "/x?c=%C3%A9"
