@@ -37,10 +37,10 @@ demo-reset: $(LOCAL)
 	@$(PY) -m app.cli demo-reset
 
 # Re-makes the locks from pyproject.toml, with hashes and for every platform. ARGS=--upgrade takes newer releases.
-COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-config --no-emit-index-url \
+COMPILE = $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-config --no-emit-index-url \
 	--no-emit-find-links --no-annotate --no-header $(ARGS) pyproject.toml
 lock:
-	@command -v uv >/dev/null || { echo "make lock: uv was not found: pip install uv"; exit 1; }
+	@test -x $(VENV)/bin/uv || { echo "make lock: uv was not found in $(VENV). Run make setup first."; exit 1; }
 	$(COMPILE) -o requirements.lock
 	echo "setuptools>=80" | $(COMPILE) - --extra local -c requirements.lock -o requirements-local.lock
 	echo "setuptools>=80" | $(COMPILE) - --extra local --extra dev -c requirements-local.lock -o requirements-dev.lock

@@ -114,12 +114,12 @@ def open_copilot(
         clock=clock,
         settings=settings,
     )
+    hub = EventHub(redis, prefix)
     presence = Presence(redis, prefix, kept_ms=3 * settings.ai_sse_keepalive_ms)
     engine = RunEngine(
-        runs, loop, execution, endings, accounts=people, ledger=ledger, presence=presence, settings=settings
+        runs, loop, execution, endings, accounts=people, ledger=ledger, presence=presence, hub=hub, settings=settings
     )
     tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
-    hub = EventHub(redis, prefix)
     approvals = Approvals(
         runs,
         engine,

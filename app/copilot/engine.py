@@ -14,6 +14,7 @@ from bson import ObjectId
 from app.accounts.service import AccountsService
 from app.copilot.endings import Endings
 from app.copilot.execution import Execution
+from app.copilot.hub import EventHub
 from app.copilot.loop import Ending, RunLoop, Waiting, to_its_end
 from app.copilot.presence import Presence
 from app.core.logging import get_logger
@@ -46,6 +47,7 @@ class RunEngine:
         accounts: AccountsService,
         ledger: SpendLedger,
         presence: Presence,
+        hub: EventHub,
         settings: Settings,
     ) -> None:
         self._runs = runs
@@ -55,6 +57,8 @@ class RunEngine:
         self._accounts = accounts
         self._ledger = ledger
         self._presence = presence
+        self._hub = hub
+        hub.on_stop(self._stop_here)
         self._grace_s = settings.ai_disconnect_grace_ms / 1000
         self._heartbeat_s = min(settings.agent_lease_ms / 3000, max(self._grace_s / 4, _QUICKEST_S))
         self._sweep_s = settings.agent_sweep_interval_ms / 1000
@@ -91,13 +95,17 @@ class RunEngine:
             self.carry_on(taken[0])
 
     async def stop(self, run_id: ObjectId, reason: str) -> None:
-        """Ends a run: at once where this process works on it or nobody does, else at its holder's next heartbeat."""
+        """Ends a run at once, whoever works on it; what is approved is finished first (D-3, D-5)."""
         await self._runs.ask_to_stop(run_id, reason)
-        task = self._tasks.get(run_id)
-        if task is not None:
-            task.cancel("stop")
+        if run_id in self._tasks:
+            self._stop_here(run_id)
         else:
             await self._stop_unheld(run_id)
+            await self._hub.tell_stop(run_id)
+
+    def _stop_here(self, run_id: ObjectId) -> None:
+        if task := self._tasks.get(run_id):
+            task.cancel("stop")
 
     async def stop_all_of(self, user_id: ObjectId, reason: str) -> None:
         """Logout, demotion, deactivation: the person's run ends, pending approvals are void (AUTH-6, AUTH-9)."""

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from bson import ObjectId
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
@@ -85,6 +86,8 @@ class EventHub:
     def __init__(self, redis: RedisClient, prefix: str) -> None:
         self._redis = redis
         self._prefix = prefix
+        self._stops = f"{prefix}:stops"
+        self._stop_handler: Callable[[ObjectId], None] | None = None
         self._channels: dict[str, _Channel] = {}
         self._pubsub: PubSub | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -219,15 +222,30 @@ class EventHub:
 
     async def _read_connection(self) -> None:
         async with self._redis.pubsub(ignore_subscribe_messages=True) as pubsub:
-            await pubsub.subscribe(f"{self._prefix}:hub", *(wake_channel(self._prefix, r) for r in self._channels))
+            await pubsub.subscribe(self._stops, *(wake_channel(self._prefix, r) for r in self._channels))
             self._pubsub = pubsub
             self._connected.set()
             for run_id, channel in list(self._channels.items()):
                 await self._refresh(run_id, channel)
             while True:
                 message = await pubsub.get_message(timeout=1.0)
-                if message is not None:
+                if message is not None and message["channel"] == self._stops:
+                    self._hear_stop(str(message["data"]))
+                elif message is not None:
                     await self._wake(str(message["channel"]), pubsub)
+
+    async def tell_stop(self, run_id: ObjectId) -> None:
+        """Tells the process that works on `run_id` to stop it now. A lost word is made good by its next heartbeat."""
+        with contextlib.suppress(RedisError, OSError, TimeoutError):
+            await self._redis.publish(self._stops, str(run_id))
+
+    def on_stop(self, handler: Callable[[ObjectId], None]) -> None:
+        """`handler` is called with each run that some process was asked to stop."""
+        self._stop_handler = handler
+
+    def _hear_stop(self, run_id: str) -> None:
+        if self._stop_handler is not None and ObjectId.is_valid(run_id):
+            self._stop_handler(ObjectId(run_id))
 
     async def _wake(self, channel_name: str, pubsub: PubSub) -> None:
         run_id = channel_name.removeprefix(f"{self._prefix}:run:").removesuffix(":wake")

@@ -137,7 +137,7 @@ async def _next_turn_is_told(waiting: Proposal, model: ScriptedModel, words: str
 async def test_an_approval_of_a_changed_order_is_stale_and_asked_anew(server: Server, model: ScriptedModel) -> None:
     """D-6, D-7, scenario 2.3: 409, the old call ends stale, the new one supersedes it; the model sees the last only."""
     async with proposal(server, model) as waiting:
-        changed = await waiting.owner.put(
+        changed = await waiting.owner.patch(
             f"/api/v1/work-orders/{waiting.order['id']}", json={"version": 1, "title": "Pump leaks badly"}
         )
         assert changed.status_code == 200, changed.text
@@ -171,7 +171,7 @@ async def test_an_approval_of_a_changed_order_is_stale_and_asked_anew(server: Se
 async def test_a_rejection_of_a_changed_order_is_a_rejection(server: Server, model: ScriptedModel) -> None:
     """D-6: only an approval can be stale."""
     async with proposal(server, model) as waiting:
-        await waiting.owner.put(f"/api/v1/work-orders/{waiting.order['id']}", json={"version": 1, "title": "Other"})
+        await waiting.owner.patch(f"/api/v1/work-orders/{waiting.order['id']}", json={"version": 1, "title": "Other"})
         answer = await waiting.decide(approve=False)
         assert (answer.status_code, answer.json()["data"]["outcome"]) == (200, "rejected")
         assert (await waiting.stream.to_the_end())[-1].name == "message_done"

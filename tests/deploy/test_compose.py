@@ -9,7 +9,15 @@ import pytest
 
 from app.core.settings import Settings, SettingsError
 from tests.deploy.files import (
-    COMPOSE_FILES, SETTINGS, compose, filled, image_environment, own_services, services, text, variables,
+    COMPOSE_FILES,
+    SETTINGS,
+    compose,
+    filled,
+    image_environment,
+    own_services,
+    services,
+    text,
+    variables,
 )  # fmt: skip
 
 DEVELOPMENT, PRODUCTION = COMPOSE_FILES
@@ -31,7 +39,7 @@ def _settings(name: str, service: dict[str, Any], **given: str) -> Settings:
         key: filled(str(value), **given) for key, value in service["environment"].items()
     }
     values = {key.lower(): value for key, value in environment.items() if key in SETTINGS}
-    return Settings(_env_file=None, **values)  # type: ignore[arg-type]  # texts, as from an environment
+    return Settings(_env_file=None, **values)
 
 
 @pytest.mark.parametrize("name", COMPOSE_FILES)

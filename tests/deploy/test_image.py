@@ -60,9 +60,7 @@ def test_it_runs_as_nobody_in_particular() -> None:
     words = [word for word, _ in last_stage()]
     user = next(rest for word, rest in last_stage() if word == "USER")
     assert user not in ("root", "0")
-    assert any(
-        word == "RUN" and f"useradd --system --uid 10001" in rest and user in rest for word, rest in last_stage()
-    )
+    assert any(word == "RUN" and "useradd --system --uid 10001" in rest and user in rest for word, rest in last_stage())
     assert words.index("USER") < words.index("ENTRYPOINT")
     assert "COPY" not in words[words.index("USER") :]
 

@@ -1,0 +1,88 @@
+"""Each failure as whole page, as fragment for htmx, and as JSON (HTTP-2, HTTP-5), from outside over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from app.core.errors import AppError, Conflict, Forbidden, NotFound, RateLimited
+from tests.conftest import Server
+
+PAGE, API = "/app/work-orders", "/api/v1/work-orders"
+HTMX = {"HX-Request": "true", "HX-Request-Type": "partial"}
+SECRET = "the cellar key is under the mat"
+FAILURES: list[tuple[Exception, int, str]] = [
+    (Forbidden(), 403, "FORBIDDEN"),
+    (NotFound(), 404, "NOT_FOUND"),
+    (Conflict(), 409, "CONFLICT_VERSION"),
+    (RateLimited(7), 429, "RATE_LIMITED"),
+    (RuntimeError(SECRET), 500, "INTERNAL"),
+]
+
+
+@pytest.fixture
+def overrides() -> dict[str, Any]:
+    return {"ai_enabled": False, "debug_errors": False, "log_level": "critical"}
+
+
+async def failing(server: Server, monkeypatch: pytest.MonkeyPatch, failure: Exception) -> httpx.AsyncClient:
+    """Someone whose list of work orders fails with `failure`."""
+
+    async def fail(*_: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(server.desk.orders, "list_own", fail)
+    return await server.sign_in_as("owner")
+
+
+@pytest.mark.parametrize(("failure", "status", "code"), FAILURES)
+async def test_a_failure_is_told_as_page_as_fragment_and_as_json(
+    server: Server, monkeypatch: pytest.MonkeyPatch, failure: Exception, status: int, code: str
+) -> None:
+    """HTTP-2, HTTP-5: in plain words, with the request's id, and with nothing of what went wrong inside."""
+    owner = await failing(server, monkeypatch, failure)
+    page, part, told = await owner.get(PAGE), await owner.get(PAGE, headers=HTMX), await owner.get(API)
+    assert {page.status_code, part.status_code, told.status_code} == {status}
+    words = failure.message if isinstance(failure, AppError) else AppError.default_message
+    assert told.json() == {
+        "success": False,
+        "error": {"code": code, "message": words},
+        "requestId": told.headers["x-request-id"],
+    }
+    assert page.text.lstrip().startswith("<!doctype html>")
+    assert "<html" not in part.text
+    assert 'role="alert"' in part.text
+    for html in (page, part):
+        assert words in html.text
+        assert html.headers["x-request-id"] in html.text
+        assert html.headers["vary"] == "HX-Request-Type"
+    for answer in (page, part, told):
+        assert SECRET not in answer.text
+        assert ("retry-after" in answer.headers) == (status == 429)
+
+
+async def test_what_is_not_there_is_told_in_all_three_ways(server: Server) -> None:
+    """HTTP-5: also to whoever is not signed in, and for a method that an address does not know."""
+    client = await server.client()
+    assert "Nothing here" in (await client.get("/no/such/page")).text
+    assert "<html" not in (await client.get("/no/such/part", headers=HTMX)).text
+    for method, path in (("GET", "/api/v1/nothing"), ("PUT", API)):
+        answer = await client.request(method, path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
+class TestWithDebugErrors:
+    @pytest.fixture
+    def overrides(self) -> dict[str, Any]:
+        return {"ai_enabled": False, "debug_errors": True, "log_level": "critical"}
+
+    async def test_an_unexpected_failure_shows_its_trace(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        """HTTP-2: DEBUG_ERRORS, and then only for what was not expected."""
+        owner = await failing(server, monkeypatch, RuntimeError(SECRET))
+        for headers in ({}, HTMX):
+            assert SECRET in (await owner.get(PAGE, headers=headers)).text
+        assert SECRET in (await owner.get(API)).json()["trace"]
+        refused = await owner.get(f"{API}/zzz")
+        assert (refused.status_code, "trace" in refused.json()) == (400, False)
