@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from bson import ObjectId
 
@@ -21,6 +22,7 @@ from app.runs.models import AgentToolCall
 from app.runs.service import RunService
 from app.tools.tool import ToolFault
 from app.work_orders.errors import OrderNotFound
+from app.work_orders.outcomes import AlreadyApplied
 from app.work_orders.schemas import Mark
 from app.work_orders.service import WorkOrderService
 
@@ -102,14 +104,15 @@ class Approvals:
         return extended
 
     async def undo(self, person: Person, call_id: ObjectId) -> AgentToolCall:
-        """Takes an executed write back, unless the order moved on. Itself in the order's history (D-30)."""
+        """Takes an executed write back, unless the order moved on. Itself in the order's history; once (D-30, D-5)."""
         call = await self._runs.call(call_id)
         if call.approval is None or (call.user_id != person.id and person.role != "admin"):
             raise NotFound("There is no such change.")
         if call.outcome != "executed" or call.target_id is None:
             raise Conflict("Only a change that was made can be undone.")
         mark = Mark(f"{call.id}:undo", "undo")
-        await self._orders.undo(person.actor, call.target_id, str(call.id), mark=mark)
+        with contextlib.suppress(AlreadyApplied):
+            await self._orders.undo(person.actor, call.target_id, str(call.id), mark=mark)
         await self._runs.mark_undone(call_id)
         return await self._runs.call(call_id)
 

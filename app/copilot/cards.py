@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from app.copilot.approvals import MAX_EXTENSIONS
 from app.copilot.diff import visible, word_diff
+from app.core.unseen import revealed
 from app.runs.models import AgentToolCall
 from app.tools.words import value_word
 from app.work_orders.schemas import FIELDS
@@ -157,7 +158,8 @@ def approval_view(call: AgentToolCall, person_name: str, now: datetime, token: s
 
 def subject_of(call: AgentToolCall) -> str:
     """The title of the order that a call is about."""
-    return str((call.pre_image or {}).get("title") or (call.args or {}).get("title") or "a work order")
+    title = (call.pre_image or {}).get("title") or (call.args or {}).get("title")
+    return revealed(str(title)) if title else "a work order"
 
 
 def _rows(call: AgentToolCall, kind: Kind) -> list[Row]:
@@ -211,9 +213,11 @@ def _result_text(call: AgentToolCall) -> str:
     if call.result is None:
         return ""
     if isinstance(call.result, dict) and "message" in call.result:
-        return str(call.result["message"])
-    return (call.result if isinstance(call.result, str) else _pretty(call.result))[:_RESULT_SHOWN]
+        return revealed(str(call.result["message"]))
+    return revealed((call.result if isinstance(call.result, str) else _pretty(call.result))[:_RESULT_SHOWN])
 
 
 def _pretty(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str) if value is not None else ""
+    if value is None:
+        return ""
+    return revealed(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str))

@@ -6,14 +6,13 @@ What cannot be seen is shown: control, bidirectional and zero-width characters s
 from __future__ import annotations
 
 import re
-import unicodedata
 from difflib import SequenceMatcher
 
 from markupsafe import Markup, escape
 
+from app.core.unseen import code_point, is_unseen
+
 _WORDS = re.compile(r"\s+|[^\s\w]|\w+")
-_KEPT_CONTROLS = frozenset("\n\t")
-_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cn", "Zl", "Zp"})
 _MAX_WORDS = 2_000
 
 
@@ -44,6 +43,6 @@ def _come(text: str) -> Markup:
 
 
 def _character(char: str) -> Markup:
-    if char not in _KEPT_CONTROLS and unicodedata.category(char) in _INVISIBLE:
-        return Markup('<code class="unseen">⟨U+{}⟩</code>').format(f"{ord(char):04X}")
+    if is_unseen(char):
+        return Markup('<code class="unseen">{}</code>').format(code_point(char))
     return escape(char)

@@ -73,10 +73,6 @@ class Dispatcher:
         except GoneTarget:
             return await self._refuse(view, call, Refusal("error", "NOT_FOUND", GONE))
 
-    def is_write(self, call: StepCall) -> bool:
-        tool = self._registry.get(call.tool)
-        return tool is not None and tool.policy.mutates
-
     def _admit(self, call: StepCall, caller: Caller) -> tuple[Tool, GateDecision, Arguments]:
         if call.fault is not None:
             raise Refusal("error", MALFORMED, call.fault)

@@ -117,7 +117,7 @@ class RunLoop:
                 view.remember(record)
                 record = executed
             view.remember(record)
-            write_taken = write_taken or self._dispatcher.is_write(call)
+            write_taken = write_taken or record.approval is not None  # a refused write takes no turn
             if record.outcome not in FINAL_OUTCOMES:
                 return Waiting(record.id)
         return None

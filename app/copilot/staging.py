@@ -124,9 +124,10 @@ class Staging:
         result: dict[str, str],
         superseded_by: ObjectId | None = None,
     ) -> AgentToolCall:
-        moved = await self._runs.move_call(
-            call.id, expected, outcome, result=result, code=result["code"], superseded_by=superseded_by
-        )
+        fields: dict[str, Any] = {"result": result, "code": result["code"], "superseded_by": superseded_by}
+        if expected == "pending":
+            fields["approval_status"] = "stale"  # nobody decided it, and nobody can any more
+        moved = await self._runs.move_call(call.id, expected, outcome, **fields)
         ended = moved or await self._runs.call(call.id)
         await tell(self._events, ended)
         return ended

@@ -15,7 +15,7 @@ from app.core.ids import derived_id
 from app.tools.arguments import Arguments, CreateArguments, DeleteArguments, UpdateArguments
 from app.tools.policy import Risk, ToolPolicy
 from app.tools.tool import Executed, GoneTarget, Staged, StaleTarget, ToolFault
-from app.tools.words import summary_of_changes, summary_of_creation
+from app.tools.words import summary_of_changes, summary_of_creation, summary_of_deletion
 from app.work_orders.errors import OrderNotFound
 from app.work_orders.outcomes import AlreadyApplied, StaleOrder
 from app.work_orders.schemas import FIELDS, Mark, WorkOrderCreate, WorkOrderFields, WorkOrderPublic
@@ -118,7 +118,7 @@ class DeleteWorkOrder:
         frozen = args.frozen_args()
         order = await _target(self._orders, actor, frozen["id"])
         return Staged(
-            frozen, ObjectId(order.id), order.version, _wire(order), {"deleted": True}, f"Delete “{order.title}”"
+            frozen, ObjectId(order.id), order.version, _wire(order), {"deleted": True}, summary_of_deletion(order.title)
         )
 
     async def execute(self, actor: HumanActor, staged: Staged, call_id: ObjectId) -> Executed:

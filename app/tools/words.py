@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.core.unseen import revealed
 from app.work_orders.schemas import FIELDS, WorkOrderPublic
 
 VALUE_WORDS = {
@@ -39,4 +40,9 @@ def summary_of_changes(order: WorkOrderPublic, changes: dict[str, Any]) -> str:
 
 def summary_of_creation(fields: dict[str, Any]) -> str:
     """`New work order “Pump leaks”, medium priority`."""
-    return f"New work order “{fields['title']}”, {value_word(fields['priority']).lower()} priority"
+    return f"New work order “{revealed(fields['title'])}”, {value_word(fields['priority']).lower()} priority"
+
+
+def summary_of_deletion(title: str) -> str:
+    """`Delete “Pump leaks”`."""
+    return f"Delete “{revealed(title)}”"

@@ -40,7 +40,7 @@ async def _edit(waiting: Proposal) -> None:
 
 
 async def _remove(waiting: Proposal) -> None:
-    answer = await waiting.owner.delete(f"/api/v1/work-orders/{waiting.order['id']}?version=1")
+    answer = await waiting.owner.request("DELETE", f"/api/v1/work-orders/{waiting.order['id']}", json={"version": 1})
     assert answer.status_code == 204, answer.text
 
 
@@ -94,7 +94,7 @@ async def test_an_order_deleted_meanwhile_ends_the_call_with_a_plain_message(
 async def test_a_person_who_may_no_longer_write_changes_nothing(
     server: Server, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, tool: str, change: dict[str, Any]
 ) -> None:
-    """Scenario 2.3, T-12, AUTH-5: deactivated or demoted after the decision; policy is evaluated again at the effect."""
+    """Scenario 2.3, T-12, AUTH-5: deactivated or demoted after the decision; policy is asked again."""
     async with proposal(server, model, tool=tool) as waiting:
         person = await server.person("owner")
         users = server.desk.database["users"]
@@ -233,7 +233,7 @@ async def test_a_creation_of_a_hidden_title_shows_it_everywhere(server: Server, 
 async def test_an_executed_change_is_undone_by_its_owner_or_a_dispatcher(
     server: Server, model: ScriptedModel, who: str
 ) -> None:
-    """D-30, issue 4.9: version-checked, itself in the history; a second undo is a conflict."""
+    """D-30, issue 4.9: version-checked, itself in the history; a second undo does nothing more."""
     other = await server.sign_in_as(who)
     async with proposal(server, model) as waiting:
         path = f"/api/v1/ai/tool-calls/{waiting.call_id}/undo"
@@ -245,8 +245,8 @@ async def test_an_executed_change_is_undone_by_its_owner_or_a_dispatcher(
         after = await waiting.order_now()
         assert (after["priority"], after["version"]) == ("low", 3)
         assert await effects(server, waiting.order["id"]) == [waiting.call_id, f"{waiting.call_id}:undo"]
-        again = await other.post(path)
-        assert again.status_code == 409
+        again = await other.post(path)  # a retry, or the other tab
+        assert again.status_code == 200
         assert (await waiting.order_now())["version"] == 3
 
 
@@ -287,7 +287,7 @@ async def test_two_undos_at_once_are_one(server: Server, model: ScriptedModel) -
         await waiting.stream.to_the_end()
         path = f"/api/v1/ai/tool-calls/{waiting.call_id}/undo"
         answers = await asyncio.gather(*(waiting.owner.post(path) for _ in range(4)))
-        assert {answer.status_code for answer in answers} <= {200, 409}
+        assert [answer.status_code for answer in answers] == [200] * 4
         assert (await waiting.order_now())["version"] == 3
         assert await effects(server, waiting.order["id"]) == [waiting.call_id, f"{waiting.call_id}:undo"]
 

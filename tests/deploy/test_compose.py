@@ -51,6 +51,17 @@ def test_every_variable_it_names_is_a_setting(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPOSE_FILES)
+def test_a_copied_env_file_cannot_move_the_program_out_of_reach(name: str) -> None:
+    """Issue 3.9: what is set here comes before `.env`, which may hold the addresses of a desk without Docker."""
+    image = image_environment()
+    for service in own_services(name).values():
+        assert service["env_file"] == [{"path": ".env", "required": False}]
+        assert str(service["environment"]["HOST"]) == image["HOST"]
+        assert str(service["environment"]["PORT"]) == image["PORT"]
+        assert {"APP_ENV", "APP_URL", "MONGODB_URI", "REDIS_URL"} <= set(service["environment"])
+
+
+@pytest.mark.parametrize("name", COMPOSE_FILES)
 def test_web_and_worker_are_one_image_and_known_commands(name: str) -> None:
     """Issue 3.9: one image for web and worker."""
     from app.cli import desk

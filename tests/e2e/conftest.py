@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
 
 from tests.conftest import CAST, Server
 
@@ -34,29 +34,45 @@ async def browser() -> AsyncIterator[Browser]:
         await running.close()
 
 
+class OpenedPage(Protocol):
+    def __call__(self, *, refused: int = 0, **context: Any) -> AbstractAsyncContextManager[Page]: ...
+
+
 class SignedInPage(Protocol):
-    def __call__(self, who: str, **context: Any) -> AbstractAsyncContextManager[Page]: ...
+    def __call__(self, who: str, *, refused: int = 0, **context: Any) -> AbstractAsyncContextManager[Page]: ...
 
 
 @pytest.fixture
-def page_of(browser: Browser, server: Server) -> SignedInPage:
-    """`async with page_of("owner") as page`: signed in through the form; fails on script errors and CSP violations."""
+def new_page(browser: Browser, server: Server) -> OpenedPage:
+    """`async with new_page() as page`: of somebody unknown. Fails on script errors and CSP violations in any window.
+
+    The browser reports a refused request as an error; `refused` names the HTTP status that the story expects.
+    """
 
     @asynccontextmanager
-    async def opened(who: str, **context: Any) -> AsyncIterator[Page]:
-        await server.person(who)
+    async def opened(*, refused: int = 0, **context: Any) -> AsyncIterator[Page]:
         surroundings = await browser.new_context(base_url=server.url, **({"locale": "en-GB"} | context))
         surroundings.set_default_timeout(15_000)
-        page = await surroundings.new_page()
-        faults: list[str] = []
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda message: faults.extend(_fault(message)))
+        faults = _faults(surroundings, refused)
         try:
-            await sign_in(page, who)
-            yield page
+            yield await surroundings.new_page()
             assert faults == []
         finally:
             await surroundings.close()
+
+    return opened
+
+
+@pytest.fixture
+def page_of(new_page: OpenedPage, server: Server) -> SignedInPage:
+    """`async with page_of("owner") as page`: as `new_page`, signed in through the form."""
+
+    @asynccontextmanager
+    async def opened(who: str, *, refused: int = 0, **context: Any) -> AsyncIterator[Page]:
+        await server.person(who)
+        async with new_page(refused=refused, **context) as page:
+            await sign_in(page, who)
+            yield page
 
     return opened
 
@@ -70,5 +86,15 @@ async def sign_in(page: Page, who: str) -> None:
     await page.wait_for_url("**/app/work-orders")
 
 
-def _fault(message: ConsoleMessage) -> list[str]:
-    return [message.text] if message.type == "error" else []
+def _faults(surroundings: BrowserContext, refused: int) -> list[str]:
+    """Grows with each script error and each message of the console that is one."""
+    faults: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        expected = f"the server responded with a status of {refused} "
+        if message.type == "error" and expected not in message.text:
+            faults.append(message.text)
+
+    surroundings.on("weberror", lambda error: faults.append(str(error.error)))
+    surroundings.on("console", note)
+    return faults

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from litestar import Litestar
 from litestar.routes import HTTPRoute
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from app.main import create_app
@@ -51,9 +51,8 @@ def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]
 
 def faults(document: dict[str, Any], schema: dict[str, Any], value: Any) -> list[str]:
     """What of `value` does not fit `schema`, whose references lead into `document`."""
-    resource = Resource(contents=document, specification=DRAFT202012)
     absolute = json.loads(json.dumps(schema).replace('"#/', '"urn:api#/'))
-    registry: Registry[Any] = Registry().with_resource("urn:api", resource)
+    registry: Registry[Any] = Registry().with_resource("urn:api", DRAFT202012.create_resource(document))
     validator = Draft202012Validator(absolute, registry=registry, format_checker=FormatChecker())
     return [f"{fault.json_path}: {fault.message}" for fault in validator.iter_errors(value)]
 

@@ -135,4 +135,4 @@ async def test_a_bad_parameter_is_told_in_plain_words(owner: httpx.AsyncClient, 
     """HTTP-2"""
     answer = await owner.get(f"{ORDERS}?{query}")
     assert code(answer) == (400, "VALIDATION_ERROR")
-    assert answer.json()["error"]["details"] == [{"field": query.split("=")[0], "message": words}]
+    assert answer.json()["error"]["details"] == [{"field": query.split("=", maxsplit=1)[0], "message": words}]

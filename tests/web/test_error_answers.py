@@ -24,7 +24,7 @@ FAILURES: list[tuple[Exception, int, str]] = [
 
 @pytest.fixture
 def overrides() -> dict[str, Any]:
-    return {"ai_enabled": False, "debug_errors": False, "log_level": "critical"}
+    return {"ai_enabled": False, "debug_errors": False, "log_level": "error"}
 
 
 async def failing(server: Server, monkeypatch: pytest.MonkeyPatch, failure: Exception) -> httpx.AsyncClient:
@@ -76,7 +76,7 @@ async def test_what_is_not_there_is_told_in_all_three_ways(server: Server) -> No
 class TestWithDebugErrors:
     @pytest.fixture
     def overrides(self) -> dict[str, Any]:
-        return {"ai_enabled": False, "debug_errors": True, "log_level": "critical"}
+        return {"ai_enabled": False, "debug_errors": True, "log_level": "error"}
 
     async def test_an_unexpected_failure_shows_its_trace(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         """HTTP-2: DEBUG_ERRORS, and then only for what was not expected."""

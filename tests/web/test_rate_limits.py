@@ -26,7 +26,7 @@ def overrides() -> dict[str, Any]:
 
 
 @pytest.fixture
-async def open_desk_at(database: Database, settings: Settings) -> AsyncIterator[Open]:  # noqa: ARG001 - emptied
+async def open_desk_at(database: Database, settings: Settings) -> AsyncIterator[Open]:
     """`await open_desk_at(trust_proxy_hops=1)` is a client of one more program of this desk."""
     async with AsyncExitStack() as stack:
 

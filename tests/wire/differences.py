@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ STATUS = {
 }
 """Other statuses than recorded, by exchange."""
 
-DROPPED = frozenset({"__v", "expiresAt of a row"})
-"""Fields of the original's storage that its answers let through (D-30: rows carry `id`, no `__v`)."""
-
-DROPPED_ARGUMENTS = frozenset({"version"})
-"""In `args`: the version stands beside them as `stagedVersion` (D-23)."""
+DROPPED = (
+    # D-23: in arguments; the version stands beside them as `stagedVersion`
+    (re.compile(r"\.args$"), frozenset({"version"})),
+    # D-30: of rows, what was the original's storage; a row carries `id` in place of `_id`
+    (re.compile(r"^run detail\.data\.\w+\[\d+\]$"), frozenset({"__v", "expiresAt", "updatedAt"})),
+)
+"""Fields that are left out here, by the place of the object that had them."""
 
 ADDED = frozenset(
     {
@@ -29,9 +32,14 @@ ADDED = frozenset(
         "result",  # of a rejected call: what the model was told
         "copilotEnabled", "applyDirection", "switchedAt", "switchedBy",  # D-14, D-18
         "spentUsd",  # D-10
+        "preImage",  # null where there was nothing before (D-23)
     }
 )  # fmt: skip
 """Fields of the contract that the original did not have; they may stand beside the recorded ones."""
+
+
+LONGER = re.compile(r"^run detail\.data\.toolCalls$")
+"""Lists that may go on here: an automatic change is a call of its own (SEC-11, D-14)."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,11 @@ OTHER = [
         re.compile(r"(message_done|items\[\d+\]|run detail\.data\.run)\.(inputTokens|outputTokens)$"),
         lambda given: isinstance(given, int) and given > 0,
         "D-10: the sum over the turn, not the last call's alone",
+    ),
+    Rule(
+        re.compile(r"^run detail\.data\.messages\[1\]\.content$"),
+        lambda given: set(json.loads(given)) == {"title", "description"},
+        "D-16: the model is told what was typed, and no address of a person",
     ),
     Rule(
         re.compile(r"^triage config.*\.dailyActionCap$"),
