@@ -18,6 +18,8 @@ from app.core.queue import Nudge
 from app.core.redis import RedisClient, open_redis
 from app.core.settings import Settings
 from app.documents import DOCUMENTS
+from app.governance.audit import AuditLog
+from app.governance.audit_repository import AuditRepository
 from app.governance.events import CopilotSwitchedOff
 from app.governance.repository import GovernanceRepository
 from app.governance.service import GovernanceService
@@ -53,6 +55,7 @@ class Desk:
     outbox: OutboxService
     accounts: AccountsFeature
     orders: WorkOrderService
+    audit: AuditLog
     governance: GovernanceService
     ledger: SpendLedger
     runs: RunService
@@ -110,7 +113,8 @@ def _join(
     governance_rows = GovernanceRepository(database)
     caps = Caps(settings.ai_daily_spend_usd, settings.agent_daily_spend_usd, settings.ai_global_daily_spend_usd)
     ledger = SpendLedger(governance_rows, clock, caps)
-    governance = GovernanceService(governance_rows, clock, settings)
+    audit = open_audit(settings, database, clock)
+    governance = GovernanceService(governance_rows, audit, clock, settings)
     runs = RunService(RunRepository(database), CallRepository(database), clock, settings.agent_lease_ms)
     copilot = open_copilot(
         settings,
@@ -150,6 +154,7 @@ def _join(
         outbox=outbox,
         accounts=accounts,
         orders=orders,
+        audit=audit,
         governance=governance,
         ledger=ledger,
         runs=runs,
@@ -177,6 +182,11 @@ def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature,
     announcements.on(SessionsEnded, stop_runs)
     announcements.on(CopilotSwitchedOff, stop_every_run)
     announcements.on(OrderCreated, wake_workers)
+
+
+def open_audit(settings: Settings, database: Database, clock: Clock) -> AuditLog:
+    """The audit trail alone, under AUDIT_KEY (D-20)."""
+    return AuditLog(AuditRepository(database), clock, settings.audit_key.get_secret_value())
 
 
 async def _provider(settings: Settings, stack: AsyncExitStack) -> ChatProvider | None:

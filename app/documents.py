@@ -6,7 +6,7 @@ from beanie import Document
 
 from app.accounts.models import Lock, RefreshSession, User
 from app.copilot.models import CopilotSession
-from app.governance.models import AgentConfig, AgentSpend
+from app.governance.models import AgentConfig, AgentConfigAudit, AgentSpend
 from app.outbox.models import OutboxEvent
 from app.runs.models import AgentMessage, AgentRun, AgentToolCall
 from app.triage.models import TriageSuggestion
@@ -19,6 +19,7 @@ DOCUMENTS: list[type[Document]] = [
     WorkOrder,
     OutboxEvent,
     AgentConfig,
+    AgentConfigAudit,
     AgentSpend,
     AgentRun,
     AgentMessage,

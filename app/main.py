@@ -120,6 +120,7 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
         "triage": of_desk(lambda desk: desk.triage.triage),
         "suggestions": of_desk(lambda desk: desk.triage.suggestions),
         "oversight": of_desk(lambda desk: desk.triage.oversight),
+        "audit": of_desk(lambda desk: desk.audit),
         "site": of_desk(lambda desk: desk.site),
         "desk_metrics": of_desk(lambda desk: desk.metrics),
     }

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from beanie import Document
+from beanie import Document, PydanticObjectId
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from pymongo import ASCENDING, IndexModel
+from pymongo import ASCENDING, DESCENDING, IndexModel
 
 _CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow")
 
+CHAINED = {"seq": {"$gt": 0}}
+"""Which rows of `agentconfigaudits` the chain holds: those of an older desk have no `seq` and precede it (D-20)."""
+
+
+class PendingAudit(BaseModel):
+    """The audit row of a change, carried by the change itself until the chain has it (D-20). `id` becomes its `_id`."""
+
+    model_config = _CONFIG
+    id: PydanticObjectId
+    actor_id: str
+    action: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    at: datetime
+
 
 class AgentConfig(Document):
-    """The policy of one agent; `triage` is the only one (AGT-3). `copilot_enabled` is the wider kill switch (D-18)."""
+    """The policy of one agent; `triage` is the only one (AGT-3). `copilot_enabled` is the wider kill switch (D-18).
+
+    `switched_at` and `switched_by` tell of `enabled`, `copilot_switched_…` of the wider one. `revision` counts changes.
+    """
 
     model_config = _CONFIG
     name: str
@@ -28,6 +46,10 @@ class AgentConfig(Document):
     apply_direction: Literal["both", "raise"] = "both"
     switched_at: datetime | None = None
     switched_by: str | None = None
+    copilot_switched_at: datetime | None = None
+    copilot_switched_by: str | None = None
+    revision: int = 0
+    pending_audit: PendingAudit | None = None
     updated_by: str | None = None
     updated_at: datetime
     created_at: datetime
@@ -35,6 +57,28 @@ class AgentConfig(Document):
     class Settings:
         name = "agentconfigs"
         indexes: ClassVar[list[IndexModel]] = [IndexModel([("name", ASCENDING)], name="name", unique=True)]
+
+
+class AgentConfigAudit(Document):
+    """One row of the audit trail (SEC-13). `prev` is the HMAC of the row before, `hmac` covers all of this one."""
+
+    model_config = _CONFIG
+    agent_name: str
+    actor_id: str
+    action: str
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    created_at: datetime
+    seq: int | None = None
+    prev: str | None = None
+    hmac: str | None = None
+
+    class Settings:
+        name = "agentconfigaudits"
+        indexes: ClassVar[list[IndexModel]] = [
+            IndexModel([("seq", ASCENDING)], name="chain", unique=True, partialFilterExpression=CHAINED),
+            IndexModel([("createdAt", DESCENDING), ("seq", DESCENDING)], name="newest"),
+        ]
 
 
 class OpenReservation(BaseModel):

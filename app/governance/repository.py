@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from bson import ObjectId
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
@@ -32,12 +33,21 @@ class GovernanceRepository:
         except DuplicateKeyError:
             return await self._configs.find_one({"name": name})
 
-    async def change_config(self, name: str, fields: dict[str, Any]) -> AgentConfig:
-        """Sets `fields` of a policy that exists; how it is then."""
+    async def change_config(self, name: str, revision: int, fields: dict[str, Any]) -> AgentConfig | None:
+        """Sets `fields` at exactly this revision, none of whose audit rows is owed; None when another was faster."""
+        at = {"revision": revision} if revision else {"revision": {"$in": [0, None]}}
         found = await self._configs.find_one_and_update(
-            {"name": name}, {"$set": fields}, return_document=ReturnDocument.AFTER
+            {"name": name, "pendingAudit": None} | at,
+            {"$set": fields | {"revision": revision + 1}},
+            return_document=ReturnDocument.AFTER,
         )
-        return _config(found)
+        return _config(found) if found else None
+
+    async def audited(self, name: str, audit_id: ObjectId) -> None:
+        """The chain has this row now: the policy owes it no more."""
+        await self._configs.update_one(
+            {"name": name, "pendingAudit.id": audit_id}, {"$unset": {"pendingAudit": ""}}
+        )
 
     async def open_day(self, key: str) -> None:
         """Makes the day's document beforehand: an upsert with a cap in its predicate would be a DuplicateKey."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from app.core.schemas import Moment, Strict, Wire
+from app.core.schemas import Moment, OffsetPage, Sparse, Strict, Wire
 from app.core.weekly_hours import parse_hours
 
 TriageMode = Literal["suggest", "auto-apply"]
@@ -94,3 +94,23 @@ class AgentConfigPublic(Wire):
     switched_by: str | None
     updated_by: str | None
     updated_at: Moment
+
+
+class AuditRowPublic(Sparse):
+    """One row of the audit trail; those of an older desk have neither `seq` nor `hmac` (D-20)."""
+
+    always = frozenset({"before", "after"})
+
+    id: str
+    seq: int | None = None
+    agent_name: str
+    actor_id: str
+    action: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    created_at: Moment
+    hmac: str | None = None
+
+
+class AuditPage(OffsetPage[AuditRowPublic]):
+    """The audit trail, newest first."""

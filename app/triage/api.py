@@ -12,8 +12,9 @@ from app.accounts.guards import admin_only, may_write, signed_in
 from app.accounts.people import Person
 from app.core.errors import NotFound
 from app.core.ids import parse_id
+from app.governance.audit import AuditLog
 from app.governance.errors import AiUnavailable
-from app.governance.schemas import AgentConfigPublic, PolicyChange, SwitchChange
+from app.governance.schemas import AgentConfigPublic, AuditPage, PolicyChange, SwitchChange
 from app.governance.service import present as present_policy
 from app.outbox.schemas import EventStatus
 from app.triage.errors import NotFailed, SuggestionDecided
@@ -148,6 +149,16 @@ class AdminAgentsController(Controller):
     async def retry(self, oversight: NamedDependency[Oversight], event_id: FromPath[str]) -> Success[Retried]:
         await oversight.retry(event_id)
         return Success(data=Retried())
+
+    @get("/audit", summary="What dispatchers changed and looked at, newest first")
+    async def audit_rows(
+        self,
+        person: NamedDependency[Person],
+        audit: NamedDependency[AuditLog],
+        page: PageNumber = 1,
+        limit: PageSize = 20,
+    ) -> Success[AuditPage]:
+        return Success(data=await audit.page(person.actor, page, limit))
 
 
 API = [OrderSuggestionsController, SuggestionsController, AdminAgentsController]

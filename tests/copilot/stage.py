@@ -97,3 +97,22 @@ def assert_valid_for_the_provider(body: dict[str, Any]) -> None:
         assert waiting == [], f"calls without results: {waiting}"
         waiting = [made["id"] for made in message.get("tool_calls") or []]
     assert waiting == []
+
+
+async def turn(
+    client: httpx.AsyncClient, model: ScriptedModel, *steps: Step, words: str = "please", session: str | None = None
+) -> Listener:
+    """A whole turn that needs no decision, heard to its end."""
+    model.add(*steps)
+    async with say_to(client, session or await open_session(client), words) as stream:
+        await stream.to_the_end()
+    return stream
+
+
+def results(stream: Listener) -> list[tuple[str, Any]]:
+    """Outcome, and the code of what did not work, of each call in the order in which they ended."""
+    listed = []
+    for event in stream.named("tool_result"):
+        result = event.data.get("result")
+        listed.append((event.data["outcome"], result.get("code") if isinstance(result, dict) else None))
+    return listed

@@ -48,13 +48,17 @@ async def _attack(server: Server, client: httpx.AsyncClient, session: str, said:
     return stream
 
 
-@pytest.mark.parametrize("group", ["FAKE_APPROVALS", "ID_SMUGGLING", "ENCODED", "DIRECT", "EXFILTRATION", "LIVE_MARKUP"])
+@pytest.mark.parametrize(
+    "group", ["FAKE_APPROVALS", "ID_SMUGGLING", "ENCODED", "DIRECT", "EXFILTRATION", "LIVE_MARKUP"]
+)
 async def test_an_obedient_model_changes_and_reads_nothing_by_an_injection(
     server: Server, model: ScriptedModel, group: str
 ) -> None:
     """SEC-5, COP-3, D-26: 0 unapproved effects, 0 foreign data, whatever stands in a title or description."""
     owner, stranger = await server.sign_in_as("owner"), await server.sign_in_as("stranger")
-    theirs = (await stranger.post("/api/v1/work-orders", json={"title": "Theirs", "description": SECRET})).json()["data"]
+    theirs = (await stranger.post("/api/v1/work-orders", json={"title": "Theirs", "description": SECRET})).json()[
+        "data"
+    ]
     session = await open_session(owner)
     for place, template in enumerate(getattr(injections, group)):
         text = template.replace("{foreign}", theirs["id"]).replace("{{", "{").replace("}}", "}")

@@ -66,6 +66,7 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
     return [
         ("site/landing.html", signed_out),
         ("site/landing.html", signed_out | {"person": ROSA}),
+        ("_nav.html", page),
         ("site/metrics.html", page | numbers),
         ("site/_metrics.html", numbers),
         ("site/api_docs.html", {}),
