@@ -139,15 +139,16 @@ class HtmlWire:
         """The bubble, then its text about ten times a second; what is not drawn now is drawn with the next piece."""
         bubble.text += content
         bubble.dirty = True
-        opened = ""
-        if not bubble.shown:
-            bubble.shown = True
-            opened = _append(self._render("copilot/_assistant_message.html", message=Message(bubble.n)))
         now = asyncio.get_running_loop().time()
+        if not bubble.shown:
+            # with its text: the drawer finds all targets of a message before it swaps the first of them
+            bubble.shown, bubble.dirty, bubble.drawn_at = True, False, now
+            message = Message(bubble.n, rendered(bubble.text))
+            return _append(self._render("copilot/_assistant_message.html", message=message))
         if now - bubble.drawn_at < RENDER_EVERY_S:
-            return opened
+            return ""
         bubble.drawn_at = now
-        return opened + self._draw(bubble)
+        return self._draw(bubble)
 
     def _draw(self, bubble: _Bubble) -> str:
         bubble.dirty = False

@@ -65,7 +65,7 @@ class GovernanceRepository:
         result = await self._spends.update_one(predicate, update)
         return result.matched_count == 1
 
-    async def days_with_open(self, keys: list[str]) -> list[AgentSpend]:
+    async def days(self, keys: list[str]) -> list[AgentSpend]:
         cursor = self._spends.find({"key": {"$in": keys}})
         return [AgentSpend.model_validate(row) async for row in cursor]
 

@@ -46,6 +46,10 @@ class SpendLedger:
         self._caps = caps
         self._opened: str | None = None
 
+    @property
+    def caps(self) -> Caps:
+        return self._caps
+
     async def reserve(
         self,
         call: str,
@@ -105,7 +109,7 @@ class SpendLedger:
         keys = [f"day:{utc_day(now - timedelta(days=days))}" for days in (0, 1)]
         before = now - _LEFTOVER_AFTER
         closed = 0
-        for day in await self._repository.days_with_open(keys):
+        for day in await self._repository.days(keys):
             stale = [call for call, opened in day.open.items() if opened.at < before]
             closed += await self._repository.drop_leftovers(day.key, stale, before)
         return closed
@@ -124,6 +128,13 @@ class SpendLedger:
         if agent and most_actions is not None and day.actions.get(agent, 0) >= most_actions:
             return "actions"
         return None
+
+    async def last_days(self, days: int) -> list[AgentSpend]:
+        """The spend of each of the last `days` UTC days, oldest first, today included."""
+        now = self._clock.now()
+        keys = [f"day:{utc_day(now - timedelta(days=back))}" for back in reversed(range(days))]
+        found = {day.key: day for day in await self._repository.days(keys)}
+        return [found.get(key) or AgentSpend(key=key) for key in keys]
 
     async def today(self) -> AgentSpend:
         """This UTC day's spend so far, open reservations included."""

@@ -99,7 +99,8 @@ class AgentRun(Document):
             ),
             IndexModel([("userId", ASCENDING), ("createdAt", DESCENDING)], name="of_user"),
             IndexModel([("sessionId", ASCENDING), ("createdAt", DESCENDING)], name="of_session"),
-            IndexModel([("mode", ASCENDING), ("createdAt", DESCENDING)], name="by_mode"),
+            IndexModel([("mode", ASCENDING), ("createdAt", DESCENDING), ("status", ASCENDING)], name="by_mode_and_day"),
+            IndexModel([("status", ASCENDING), ("createdAt", DESCENDING)], name="by_status"),
             IndexModel([("status", ASCENDING), ("leaseUntil", ASCENDING)], name="lapsed"),
             IndexModel([("createdAt", ASCENDING)], name="kept_one_year", expireAfterSeconds=RECORD_DAYS * 86_400),
         ]

@@ -12,6 +12,7 @@ from pymongo.errors import BulkWriteError
 
 from app.core.mongo import Database
 from app.runs.models import AgentMessage, AgentRun
+from app.runs.schemas import DailyRuns
 
 _DUPLICATE_KEY = 11_000
 
@@ -119,6 +120,18 @@ class RunRepository:
         """Newest first, without transcripts; and how many there are."""
         cursor = self._runs.find(query, {"transcript": 0}).sort("createdAt", DESCENDING).skip(skip).limit(limit)
         return [row async for row in cursor], await self._runs.count_documents(query)
+
+    async def daily(self, mode: str, since: datetime) -> list[DailyRuns]:
+        """Runs since then by UTC day and status; oldest day first."""
+        day = {"$dateToString": {"format": "%Y-%m-%d", "date": "$createdAt"}}
+        rows = await self._runs.aggregate(
+            [
+                {"$match": {"mode": mode, "createdAt": {"$gte": since}}},
+                {"$group": {"_id": {"day": day, "status": "$status"}, "n": {"$sum": 1}}},
+                {"$sort": {"_id.day": ASCENDING, "_id.status": ASCENDING}},
+            ]
+        )
+        return [DailyRuns(row["_id"]["day"], row["_id"]["status"], row["n"]) async for row in rows]
 
     async def first_words(self, query: dict[str, Any], key: str) -> dict[str, str]:
         """The first message of the oldest run for each value of `key`."""

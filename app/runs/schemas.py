@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.schemas import Moment, Sparse, Wire
@@ -84,3 +85,12 @@ class RunDetail(Wire):
     run: AgentRunPublic
     messages: list[AgentMessagePublic]
     tool_calls: list[AgentToolCallPublic]
+
+
+@dataclass(frozen=True, slots=True)
+class DailyRuns:
+    """How many runs of one status a UTC day (`YYYY-MM-DD`) had."""
+
+    day: str
+    status: RunStatus
+    runs: int

@@ -23,7 +23,7 @@ from app.runs.call_repository import CallRepository
 from app.runs.errors import LeaseLostError, MessageDuplicate, RunInProgress
 from app.runs.models import CONTENT_DAYS, AgentMessage, AgentRun, AgentToolCall, Step
 from app.runs.repository import RunRepository
-from app.runs.schemas import AgentRunPublic, RunDetail, RunMode, RunStatus
+from app.runs.schemas import AgentRunPublic, DailyRuns, RunDetail, RunMode, RunStatus
 
 _MESSAGES_SHOWN = 1_000
 _DECIDED = frozenset({"approved", "rejected", "expired", "stale", "aborted"})
@@ -247,11 +247,19 @@ class RunService:
     async def calls_of(self, run_ids: Sequence[ObjectId]) -> list[AgentToolCall]:
         return await self._calls.of_runs(run_ids, _MESSAGES_SHOWN)
 
+    async def records(self, query: dict[str, Any], page: int, limit: int) -> tuple[list[AgentRun], int]:
+        """One page of runs as they are stored, newest first, without transcripts; and how many there are."""
+        rows, total = await self._runs.page(query, (page - 1) * limit, limit)
+        return [AgentRun.model_validate(row) for row in rows], total
+
     async def page(self, query: dict[str, Any], page: int, limit: int) -> OffsetPage[AgentRunPublic]:
         """Runs, newest first (D-30)."""
-        rows, total = await self._runs.page(query, (page - 1) * limit, limit)
-        items = [present.run(AgentRun.model_validate(row)) for row in rows]
-        return OffsetPage[AgentRunPublic](items=items, page=page, limit=limit, total=total)
+        rows, total = await self.records(query, page, limit)
+        return OffsetPage[AgentRunPublic](items=[present.run(row) for row in rows], page=page, limit=limit, total=total)
+
+    async def daily(self, mode: RunMode, since: datetime) -> list[DailyRuns]:
+        """How many runs of `mode` each UTC day since then had, by status."""
+        return await self._runs.daily(mode, since)
 
     async def own_page(self, user_id: ObjectId, page: int, limit: int) -> OffsetPage[AgentRunPublic]:
         return await self.page({"userId": user_id}, page, limit)

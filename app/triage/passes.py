@@ -132,6 +132,7 @@ class TriagePass:
             summary=proposal.summary,
             suggested_priority=proposal.suggested_priority,
             flag_for_dispatcher=proposal.flag_for_dispatcher or at_threshold,
+            model_flagged=proposal.flag_for_dispatcher,
             created_at=self._clock.now(),
             event_key=event_key(event),
             priority_read=order.priority,

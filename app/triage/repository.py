@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from bson import ObjectId
@@ -9,9 +11,13 @@ from pymongo import DESCENDING, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from app.core.mongo import Database
-from app.triage.models import TriageSuggestion
+from app.triage.models import NEEDS_A_LOOK, TriageSuggestion
 
-_OPEN: dict[str, Any] = {"applied": False, "dismissedAt": None, "undoneAt": None}
+_UNDECIDED: dict[str, Any] = {
+    "dismissedAt": None,
+    "undoneAt": None,
+    "$or": [{"applied": False}, {"appliedBy": "system"}],
+}
 
 
 class SuggestionRepository:
@@ -39,6 +45,30 @@ class SuggestionRepository:
         cursor = self._suggestions.find({"workOrderId": order_id}).sort("createdAt", DESCENDING).limit(limit)
         return [TriageSuggestion.model_validate(row) async for row in cursor]
 
+    async def of_runs(self, run_ids: Sequence[ObjectId]) -> list[TriageSuggestion]:
+        cursor = self._suggestions.find({"runId": {"$in": list(run_ids)}})
+        return [TriageSuggestion.model_validate(row) async for row in cursor]
+
+    async def open_of_orders(self, order_ids: Sequence[ObjectId]) -> list[TriageSuggestion]:
+        """Those that wait for a person's word."""
+        query = {"workOrderId": {"$in": list(order_ids)}, "applied": False, "dismissedAt": None, "undoneAt": None}
+        return [TriageSuggestion.model_validate(row) async for row in self._suggestions.find(query)]
+
+    async def since(self, moment: datetime, skip: int, limit: int) -> list[TriageSuggestion]:
+        """Newest first."""
+        cursor = self._suggestions.find({"createdAt": {"$gte": moment}}).sort("createdAt", DESCENDING)
+        return [TriageSuggestion.model_validate(row) async for row in cursor.skip(skip).limit(limit)]
+
+    async def needing_a_look(self, skip: int, limit: int) -> list[TriageSuggestion]:
+        """Flagged ones that are not known to be acted on, newest first."""
+        cursor = self._suggestions.find(NEEDS_A_LOOK).sort("createdAt", DESCENDING).hint("attention")
+        return [TriageSuggestion.model_validate(row) async for row in cursor.skip(skip).limit(limit)]
+
+    async def acted_on(self, suggestion_ids: Sequence[ObjectId], now: datetime) -> None:
+        """Keeps what was found out: somebody acted on these."""
+        if suggestion_ids:
+            await self._suggestions.update_many({"_id": {"$in": list(suggestion_ids)}}, {"$set": {"actedAt": now}})
+
     async def settle_auto(self, suggestion_id: ObjectId, fields: dict[str, Any]) -> TriageSuggestion | None:
         """Ends a pending automatic application; None when that was done before."""
         return await self._update({"_id": suggestion_id, "autoApply": "pending"}, fields)
@@ -48,7 +78,8 @@ class SuggestionRepository:
         return await self._update({"_id": suggestion_id, "applied": False, "undoneAt": None}, fields)
 
     async def dismiss(self, suggestion_id: ObjectId, fields: dict[str, Any]) -> TriageSuggestion | None:
-        return await self._update({"_id": suggestion_id} | _OPEN, fields)
+        """What nobody decided on: suggested, or applied by the system alone."""
+        return await self._update({"_id": suggestion_id} | _UNDECIDED, fields)
 
     async def undo(self, suggestion_id: ObjectId, fields: dict[str, Any]) -> TriageSuggestion | None:
         return await self._update({"_id": suggestion_id, "applied": True, "undoneAt": None}, fields)

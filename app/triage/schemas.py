@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.core.schemas import Moment, OffsetPage, Sparse, Strict, Wire
 from app.governance.schemas import WaitReason
-from app.work_orders.schemas import PRIORITIES, Priority
+from app.work_orders.schemas import PRIORITIES, Priority, WorkOrderPublic
 
 SUMMARY_MAX = 500
 
@@ -74,6 +74,12 @@ class TriageSuggestionPublic(Sparse):
     dismissed_by: str | None = None
     undone_at: Moment | None = None
     undone_by: str | None = None
+
+
+class AttentionItemPublic(TriageSuggestionPublic):
+    """A flagged suggestion that nobody acted on yet, with its order (AGT-6)."""
+
+    work_order: WorkOrderPublic
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +151,24 @@ class Retried(Wire):
     """The event is due again."""
 
     status: Literal["pending"] = "pending"
+
+
+class Effects(Wire):
+    """What a policy makes of past orders: flags, writes by itself, and waits; `longest_wait_s` in seconds."""
+
+    flagged: int
+    applied: int
+    raised: int
+    lowered: int
+    waits_for_hours: int
+    waits_for_calls: int
+    longest_wait_s: int
+
+
+class ReplayReport(Wire):
+    """The present policy (`now`) and a changed one (`then`) over the same `orders` of the last `days` days."""
+
+    days: int
+    orders: int
+    now: Effects
+    then: Effects

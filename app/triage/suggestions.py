@@ -80,11 +80,14 @@ class SuggestionService:
         return await self._suggestions.apply(found.id, fields) or await self._get(found.id)
 
     async def dismiss(self, actor: Actor, suggestion_id: ObjectId) -> TriageSuggestion:
-        """Nobody needs it. Raises as `apply` does; a repeated click changes nothing."""
+        """Nobody needs it; of what triage applied by itself: it was seen, and stays. A repeated click changes nothing.
+
+        Raises as `apply` does.
+        """
         human, found, _ = await self._theirs(actor, suggestion_id)
         fields = {"dismissedAt": self._clock.now(), "dismissedBy": str(human.id)}
         dismissed = await self._suggestions.dismiss(found.id, fields) or await self._get(found.id)
-        if state(dismissed) != "dismissed":
+        if dismissed.dismissed_at is None:
             raise SuggestionDecided
         return dismissed
 

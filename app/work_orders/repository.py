@@ -51,6 +51,11 @@ class OrderRepository:
         row = await self._orders.find_one({"_id": order_id}, ORDER_FIELDS)
         return to_order(row) if row else None
 
+    async def several(self, order_ids: Sequence[ObjectId]) -> list[tuple[Order, list[HistoryMark]]]:
+        """Those of the orders that exist, deleted or not, each with its marks, oldest first."""
+        cursor = self._orders.find({"_id": {"$in": list(order_ids)}}, ORDER_FIELDS | {"history": 1})
+        return [(to_order(row), [to_mark(mark) for mark in row.get("history", [])]) async for row in cursor]
+
     async def history(self, order_id: ObjectId) -> list[HistoryMark]:
         """Its marks, oldest first."""
         row = await self._orders.find_one({"_id": order_id}, {"history": 1})

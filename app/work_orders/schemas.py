@@ -200,6 +200,15 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """An order as it is now, deleted or not, with its marks, oldest first."""
+
+    order: WorkOrderPublic
+    deleted: bool
+    marks: list[HistoryMark]
+
+
+@dataclass(frozen=True, slots=True)
 class TriageOrder:
     """What triage reads of an order (AGT-4)."""
 

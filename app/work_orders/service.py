@@ -33,6 +33,7 @@ from app.work_orders.schemas import (
     OrderPage,
     PastOrder,
     Priority,
+    Standing,
     TriageOrder,
     WorkOrderCreate,
     WorkOrderDetail,
@@ -155,6 +156,15 @@ class WorkOrderService:
         return TriageOrder(
             order.id, order.title, order.description, order.priority, order.status, order.owner, order.version
         )
+
+    async def standing(self, order_ids: Sequence[ObjectId]) -> dict[ObjectId, Standing]:
+        """How each of these orders stands, and what happened to it; two queries at most (attention list, agreement)."""
+        found = await self._repository.several(order_ids) if order_ids else []
+        orders = await self._present.orders([order for order, _ in found])
+        return {
+            order.id: Standing(shown, order.deleted_at is not None, marks)
+            for (order, marks), shown in zip(found, orders, strict=True)
+        }
 
     async def was_applied(self, order_id: ObjectId, tool_call_id: str) -> bool:
         """Whether this call changed the order, deleted since or not (D-5)."""

@@ -4,6 +4,7 @@ const modal = () => document.getElementById("approval-modal");
 let opener = null;
 let arming = 0;
 let asked = null; // the approval that the person pressed Review for
+let following = null; // what is on its way to be replaced
 
 // "Later" is remembered: a proposal that was put off does not jump at one again after a reload or on another page.
 const putOff = (id) => sessionStorage.getItem(`later:${id}`) !== null;
@@ -57,7 +58,20 @@ function closed() {
   opener = null;
 }
 
+// Decided in another window, overtaken, or out of time: the card in the drawer went on, so the modal asks how it stands.
+function follow() {
+  const dialog = modal();
+  const shown = dialog?.open && dialog.querySelector("[data-approve]")?.closest("[data-approval]");
+  if (!shown || shown === following || dialog.querySelector(".htmx-request")) return;
+  const { approval } = shown.dataset;
+  const card = document.getElementById(`call-${approval}`);
+  if (!card || card.matches(".approval-card, .tool-running, .tool-approved")) return;
+  following = shown;
+  htmx.ajax("GET", `/app/approvals/${approval}`, { target: shown, swap: "outerHTML" });
+}
+
 document.addEventListener("htmx:after:swap", settle);
+document.addEventListener("htmx:after:swap", follow);
 document.addEventListener("close", (event) => { if (event.target === modal()) closed(); }, true);
 
 // Its summary goes away when "Reject…" opens: the reason takes the focus.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,14 +11,18 @@ from bson import ObjectId
 
 from app.llm.demo.script import Answer, Call, call, http_error, playback, say
 from app.llm.demo.scripted_model import ScriptedModel
+from app.llm.recorded import recordings
 from tests.conftest import Server
 from tests.copilot.stage import READ, assert_valid_for_the_provider, effects, proposal, results, told, turn
-from tests.copilot.talk import decide, make_order, open_session, say_to
+from tests.copilot.talk import Listener, decide, make_order, open_session, say_to
 
-TORTURE = {
-    file.stem: json.loads(file.read_text())
-    for file in sorted((Path(__file__).parent.parent / "data" / "torture").glob("*.json"))
-}
+RECORDINGS = recordings()
+BAD_ARGUMENTS = [
+    "{", "[]", '{"search": NaN}', '{"search":"a","search":"b"}', '{"search":"a"} and more', '{"search": "\\ud800"}',
+    '{"search": "\\u0000"}', '{"search": 1e999}', '{"search": 9223372036854775808}', '{"search": 7}', '{"serach": "a"}',
+    '{"search": ""}', '{"search": ' + "[" * 40 + "]" * 40 + "}", '{"search":"' + "x" * 70_000 + '"}',
+    '{"a\\u0000b": 1}', '{"search": null}',
+]  # fmt: skip
 UPDATE = "update_work_order"
 
 
@@ -71,51 +74,52 @@ async def test_two_unknown_tools_are_forgiven(server: Server, model: ScriptedMod
     assert_valid_for_the_provider(model.requests[-1])
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["{", "[]", '{"search": NaN}', '{"search":"a","search":"b"}', '{"search":"a"} and more', '{"search": "\\ud800"}',
-     '{"search": "\\u0000"}', '{"search": 1e999}', '{"search": 9223372036854775808}', '{"search": ' + "[" * 40 + "]" * 40 + "}",
-     '{"search": 7}', '{"serach": "a"}', '{"search": ""}', '{"search":"' + "x" * 70_000 + '"}', '{"a\\u0000b": 1}'],
-)  # fmt: skip
 async def test_arguments_that_do_not_fit_are_an_error_result_and_two_end_the_run(
-    server: Server, model: ScriptedModel, arguments: str
+    server: Server, model: ScriptedModel
 ) -> None:
     """003 §4.4 rule 4, D-9, SEC-3, SEC-4, scenario 2.6: never repaired and run; recorded; the run goes on once."""
     owner = await server.sign_in_as("owner")
-    stream = await turn(
-        owner, model, call("search_my_work_orders", arguments), call("search_my_work_orders", arguments)
-    )
-    assert results(stream) == [("error", "MALFORMED_ARGUMENTS")] * 2
-    assert stream.heard[-1].data["code"] == "TOOL_ERRORS"
+    session = await open_session(owner)
+    for arguments in BAD_ARGUMENTS:
+        bad = call("search_my_work_orders", arguments)
+        stream = await turn(owner, model, bad, bad, session=session)
+        assert results(stream) == [("error", "MALFORMED_ARGUMENTS")] * 2, arguments[:60]
+        assert stream.heard[-1].data["code"] == "TOOL_ERRORS"
     assert await status_of(server, stream.run_id) == ("error", "TOOL_ERRORS")
+    assert len(model.requests) == 2 * len(BAD_ARGUMENTS)
+    assert_valid_for_the_provider(model.requests[-1])
 
 
-@pytest.mark.parametrize("name", TORTURE)
-async def test_every_torture_stream_ends_the_run_properly(server: Server, model: ScriptedModel, name: str) -> None:
+async def test_every_recorded_stream_ends_its_run_properly(server: Server, model: ScriptedModel) -> None:
     """D-9, COP-9, SEC-3: through the whole desk; each start has its result, one last event, the next turn works."""
     owner = await server.sign_in_as("owner")
     await make_order(owner)
-    model.add(playback(TORTURE[name]))
     session = await open_session(owner)
+    assert len(RECORDINGS) >= 30
+    for name, recorded in RECORDINGS.items():
+        model.clear()
+        model.add(playback(recorded))
+        stream = await _rejecting_all(owner, session)
+        starts = [event.data["toolCallId"] for event in stream.named("tool_call_start")]
+        ends = [event.data["toolCallId"] for event in stream.named("tool_result")]
+        assert sorted(starts) == sorted(ends), name
+        assert len(set(ends)) == len(ends), name
+        if recorded["expect"]["outcome"] == "unavailable":
+            assert stream.heard[-1].data["code"] == "AI_UNAVAILABLE", name
+        elif not starts:
+            assert stream.heard[-1].name == "message_done", name
+            assert stream.text.startswith(recorded["expect"]["text"]), name
+        assert_valid_for_the_provider(model.requests[-1])
+
+
+async def _rejecting_all(owner: httpx.AsyncClient, session: str) -> Listener:
     async with say_to(owner, session, "go") as stream:
         while (event := await stream.until("tool_approval_required", "message_done", "error")).name not in (
             "message_done",
             "error",
         ):
             await decide(owner, event.data["toolCallId"], approve=False)
-    starts = [event.data["toolCallId"] for event in stream.named("tool_call_start")]
-    ends = [event.data["toolCallId"] for event in stream.named("tool_result")]
-    assert sorted(starts) == sorted(ends)
-    assert len(set(ends)) == len(ends)
-    if TORTURE[name]["expect"]["outcome"] == "unavailable":
-        assert stream.heard[-1].data["code"] == "AI_UNAVAILABLE"
-    elif not starts:
-        assert stream.heard[-1].name == "message_done"
-        assert stream.text.startswith(TORTURE[name]["expect"]["text"])
-    model.clear()
-    again = await turn(owner, model, say("Fine."), session=session)
-    assert again.heard[-1].name == "message_done"
-    assert_valid_for_the_provider(model.requests[-1])
+    return stream
 
 
 async def test_one_write_per_step(server: Server, model: ScriptedModel) -> None:
@@ -143,12 +147,12 @@ async def test_one_write_per_step(server: Server, model: ScriptedModel) -> None:
     assert await server.desk.database["workorders"].count_documents({}) == 1
 
 
-@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("overrides", [{"ai_max_steps_per_run": 1}, {"ai_max_steps_per_run": 3}])
 async def test_the_step_cap_ends_the_run_as_budget_exceeded(
-    server: Server, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, steps: int
+    server: Server, model: ScriptedModel, overrides: dict[str, int]
 ) -> None:
     """003 §4.4 rule 6, D-26: after the cap's last call was answered; no further provider call."""
-    monkeypatch.setattr(server.settings, "ai_max_steps_per_run", steps)
+    steps = overrides["ai_max_steps_per_run"]
     owner = await server.sign_in_as("owner")
     stream = await turn(owner, model, *(call(READ) for _ in range(steps + 2)))
     assert len(model.requests) == steps
@@ -177,40 +181,38 @@ async def test_an_order_that_was_not_read_in_this_turn_is_blocked(
     assert stream.named("tool_approval_required") == []
 
 
-@pytest.mark.parametrize("extra", [{"version": 1}, {"owner": "x"}, {"userId": "x"}, {"createdAt": "x"}])
-async def test_version_and_owner_are_never_the_models(
-    server: Server, model: ScriptedModel, extra: dict[str, Any]
-) -> None:
+async def test_version_and_owner_are_never_the_models(server: Server, model: ScriptedModel) -> None:
     """003 §4.3, COP-4: they are unknown fields; the schema offers none of them."""
     owner = await server.sign_in_as("owner")
     order = await make_order(owner)
-    stream = await turn(
-        owner, model, call(READ), call(UPDATE, {"id": order["id"], "status": "done"} | extra), say("No.")
-    )
-    assert results(stream)[1] == ("error", "MALFORMED_ARGUMENTS")
-    assert not set(extra) & set(json.dumps(model.requests[0]["tools"]).split('"'))
+    session = await open_session(owner)
+    for name in ("version", "owner", "userId", "createdAt"):
+        change = {"id": order["id"], "status": "done", name: 1}
+        stream = await turn(owner, model, call(READ), call(UPDATE, change), say("No."), session=session)
+        assert results(stream)[1] == ("error", "MALFORMED_ARGUMENTS")
+        assert f'"{name}"' not in json.dumps(model.requests[0]["tools"])
 
 
-@pytest.mark.parametrize("tool", ["create_work_order", UPDATE, "delete_work_order"])
-async def test_a_viewers_write_is_blocked_and_never_staged(server: Server, model: ScriptedModel, tool: str) -> None:
-    """COP-5, SEC-5: the tool is not offered; called all the same, it is refused after the model."""
+async def test_a_viewers_write_is_blocked_and_never_staged(server: Server, model: ScriptedModel) -> None:
+    """COP-5, SEC-5: the tools are not offered; called all the same, they are refused after the model."""
     viewer = await server.sign_in_as("viewer")
-    stream = await turn(viewer, model, call(tool, {"title": "x"}), say("No."))
-    assert results(stream) == [("blocked", "AI_INJECTION_BLOCKED")]
+    writes = [call(tool, {"title": "x"}) for tool in ("create_work_order", UPDATE, "delete_work_order")]
+    stream = await turn(viewer, model, *writes, say("No."))
+    assert results(stream) == [("blocked", "AI_INJECTION_BLOCKED")] * 3
     offered = {tool["function"]["name"] for tool in model.requests[0]["tools"]}
     assert offered == {READ, "search_my_work_orders", "get_profile"}
     assert await server.desk.database["agenttoolcalls"].count_documents({"approval": {"$ne": None}}) == 0
 
 
 @pytest.mark.parametrize("who", ["owner", "viewer"])
-@pytest.mark.parametrize("tool", ["admin_list_work_orders", "admin_list_users", "admin_metrics"])
-async def test_dispatchers_tools_are_for_dispatchers(server: Server, model: ScriptedModel, who: str, tool: str) -> None:
+async def test_dispatchers_tools_are_for_dispatchers(server: Server, model: ScriptedModel, who: str) -> None:
     """003 §4.2, SEC-5: blocked for others, whatever the model says; the result holds nothing of others."""
     stranger = await server.sign_in_as("stranger")
     await make_order(stranger, title="Secret of Tom")
     person = await server.sign_in_as(who)
-    stream = await turn(person, model, call(tool), call(READ), say("No."))
-    assert results(stream) == [("blocked", "AI_INJECTION_BLOCKED"), ("executed", None)]
+    tools = ("admin_list_work_orders", "admin_list_users", "admin_metrics")
+    stream = await turn(person, model, *(call(tool) for tool in tools), call(READ), say("No."))
+    assert results(stream) == [("blocked", "AI_INJECTION_BLOCKED")] * 3 + [("executed", None)]
     assert "Secret of Tom" not in json.dumps(model.requests)
 
 
@@ -301,21 +303,21 @@ async def test_nothing_to_change_is_said_and_not_staged(server: Server, model: S
     assert stream.named("tool_approval_required") == []
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
-async def test_a_provider_failure_at_any_step_is_one_clear_end(server: Server, model: ScriptedModel, at: int) -> None:
+async def test_a_provider_failure_at_any_step_is_one_clear_end(server: Server, model: ScriptedModel) -> None:
     """COP-9, D-9: AI_UNAVAILABLE, not retried by itself, nothing of the provider's text told; the next turn works."""
     owner = await server.sign_in_as("owner")
-    session = await open_session(owner)
     failing = http_error(500, "<html>secret provider text</html>")
-    stream = await turn(owner, model, *[call(READ), call("get_profile")][:at], failing, session=session)
-    assert stream.heard[-1].data["code"] == "AI_UNAVAILABLE"
-    assert "secret provider text" not in json.dumps([event.data for event in stream.heard])
-    assert len(model.requests) == at + 1
-    assert await status_of(server, stream.run_id) == ("error", "AI_UNAVAILABLE")
-    again = await turn(owner, model, say("Here I am."), session=session)
-    assert again.heard[-1].name == "message_done"
-    assert_valid_for_the_provider(model.requests[-1])
-    assert len(told(model.requests[-1])) == at
+    for at in range(3):
+        session, asked = await open_session(owner), len(model.requests)
+        stream = await turn(owner, model, *[call(READ), call("get_profile")][:at], failing, session=session)
+        assert stream.heard[-1].data["code"] == "AI_UNAVAILABLE"
+        assert "secret provider text" not in json.dumps([event.data for event in stream.heard])
+        assert len(model.requests) == asked + at + 1
+        assert await status_of(server, stream.run_id) == ("error", "AI_UNAVAILABLE")
+        again = await turn(owner, model, say("Here I am."), session=session)
+        assert again.heard[-1].name == "message_done"
+        assert_valid_for_the_provider(model.requests[-1])
+        assert len(told(model.requests[-1])) == at
 
 
 async def test_what_a_failed_call_may_have_cost_is_on_the_bill(server: Server, model: ScriptedModel) -> None:

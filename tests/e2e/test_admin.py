@@ -17,7 +17,7 @@ async def test_a_role_changes_only_after_a_yes(
     technician = await server.sign_in_as("owner")
     async with page_of("dispatcher", **size) as page:
         await page.goto("/app/admin")
-        role = page.get_by_label("Role of Rosa Lind")
+        role = page.get_by_role("combobox", name="Role of Rosa Lind")
         asked = page.get_by_role("alertdialog", name="Change the role of Rosa Lind?")
         await role.select_option("viewer")
         await expect(asked).to_be_visible()
