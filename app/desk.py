@@ -136,6 +136,7 @@ def _join(
         provider=provider,
         runs=runs,
         ledger=ledger,
+        audit=audit,
         governance=governance,
         accounts=accounts.accounts,
         orders=orders,

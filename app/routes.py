@@ -10,8 +10,11 @@ from app.copilot import api as copilot_api
 from app.copilot import pages as copilot_pages
 from app.site import api as site_api
 from app.site import pages as site_pages
+from app.triage import admin_api as agents_api
+from app.triage import admin_pages as agents_pages
 from app.triage import api as triage_api
 from app.triage import pages as triage_pages
+from app.triage import run_pages
 from app.work_orders import api as orders_api
 from app.work_orders import pages as orders_pages
 
@@ -19,6 +22,7 @@ API: list[ControllerRouterHandler] = [
     *accounts_api.API,
     *orders_api.API,
     *triage_api.API,
+    *agents_api.API,
     *copilot_api.API,
     *site_api.API,
 ]
@@ -30,6 +34,8 @@ CONTROLLERS: list[ControllerRouterHandler] = [
     *orders_pages.PAGES,
     *copilot_pages.PAGES,
     *triage_pages.PAGES,
+    *agents_pages.PAGES,
+    *run_pages.PAGES,
     *API,
     *site_api.DESCRIPTION,
 ]

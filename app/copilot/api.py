@@ -22,6 +22,7 @@ from app.core.errors import Conflict, Forbidden
 from app.core.ids import parse_id
 from app.core.schemas import OffsetPage
 from app.core.settings import Settings
+from app.governance.audit import AuditLog
 from app.governance.errors import BudgetExceeded
 from app.runs import present as records
 from app.runs.errors import ApprovalExpired, ApprovalResolved, ApprovalStale, MessageDuplicate, RunInProgress
@@ -152,11 +153,20 @@ class CopilotApi(Controller):
     ) -> Success[OffsetPage[AgentRunPublic]]:
         return Success(data=await runs.own_page(person.id, page, limit))
 
-    @get("/runs/{run_id:str}", summary="One run with its messages and calls")
+    @get("/runs/{run_id:str}", summary="One run with its messages and calls; a dispatcher's look at another's is audited")
     async def run(
-        self, person: NamedDependency[Person], runs: NamedDependency[RunService], run_id: FromPath[str]
+        self,
+        person: NamedDependency[Person],
+        runs: NamedDependency[RunService],
+        audit: NamedDependency[AuditLog],
+        run_id: FromPath[str],
     ) -> Success[RunDetail]:
-        return Success(data=await runs.detail(await runs.own(person.id, parse_id(run_id))))
+        if person.role != "admin":
+            return Success(data=await runs.detail(await runs.own(person.id, parse_id(run_id))))
+        run = await runs.get(parse_id(run_id))
+        if run.user_id != person.id:
+            await audit.transcript_viewed(person.actor, run.agent_name or run.mode, str(run.id))
+        return Success(data=await runs.detail(run))
 
     @get("/runs/{run_id:str}/events", summary="Watch a run; resumes after Last-Event-ID")
     async def events(

@@ -24,6 +24,9 @@ log = get_logger(__name__)
 MAX_ENTRIES = 20_000
 KEPT_WORKING_S = 7 * 24 * 3600
 KEPT_ENDED_S = 3600
+END = "end"
+"""The identity of a run's last event."""
+_HOLES_KEPT = 10_000
 
 ErrorCode = Literal[
     "AI_UNAVAILABLE",
@@ -136,8 +139,8 @@ def read_entry(entry_id: str, fields: dict[str, str]) -> Entry:
 _APPEND = """
 if ARGV[2] ~= '' and redis.call('SADD', KEYS[3], ARGV[2]) == 0 then return false end
 if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[2], ARGV[6]) end
-local n = redis.call('INCR', KEYS[2])
-local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'n', n, 'e', ARGV[1], unpack(ARGV, 7))
+local n = redis.call('INCRBY', KEYS[2], ARGV[7])
+local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'n', n, 'e', ARGV[1], unpack(ARGV, 8))
 for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[4]) end
 redis.call('PUBLISH', ARGV[5], id)
 return id
@@ -152,6 +155,8 @@ class EventLog:
         self._redis = redis
         self._prefix = prefix
         self._append = redis.register_script(_APPEND)
+        self._holes: set[ObjectId] = set()
+        """Runs with an event that was not told: the next one leaves a number out, so that readers see it."""
 
     async def begin(self, run_id: ObjectId) -> None:
         """Says that nothing of the run was told yet: its first event is number 1."""
@@ -178,10 +183,14 @@ class EventLog:
                     kept,
                     wake_channel(self._prefix, str(run_id)),
                     _ELSEWHERE,
+                    2 if run_id in self._holes else 1,
                     *(() if at is None else ("a", at)),
                 ],
             )
+            self._holes.discard(run_id)
         except (RedisError, OSError, TimeoutError) as error:
+            if len(self._holes) < _HOLES_KEPT:
+                self._holes.add(run_id)
             log.warning("event_not_streamed", run_id=str(run_id), event_name=event.event, error=type(error).__name__)
 
 
@@ -190,5 +199,5 @@ def identity(event: RunEvent, again: str = "") -> str:
     if isinstance(event, Token):
         return ""
     if isinstance(event, MessageDone | RunFailed):
-        return "end"
+        return END
     return f"{event.tool_call_id}:{event.event}{again}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.copilot.events import Entry, RunEvent, Token, ToolApprovalRequired, ToolCallStart, identity, is_last
+from app.copilot.events import END, Entry, RunEvent, Token, ToolApprovalRequired, ToolCallStart, identity, is_last
 
 
 @dataclass(slots=True)
@@ -18,6 +18,11 @@ class Told:
     expiries: dict[str, datetime] = field(default_factory=dict)
     behind: bool = False
     """Text was left out that only MongoDB can tell, once its step is there."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run's last event was told."""
+        return END in self.identities
 
     def note(self, event: RunEvent) -> None:
         if isinstance(event, Token):

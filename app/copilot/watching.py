@@ -48,11 +48,13 @@ class Watching:
         told = Told()
         for event in await self.before(run_id, start):
             told.note(event)
+        if told.ended:
+            return
         watcher, heard_at = await self._presence.enter(run_id), time.monotonic()
         try:
             async for item in self._hub_or_database(run_id, start, told):
                 yield item
-                if isinstance(item, Entry) and is_last(item.event):
+                if told.ended:
                     return
                 if time.monotonic() - heard_at >= self._silence_s:
                     await self._presence.stay(run_id, watcher)

@@ -26,7 +26,6 @@ from app.copilot.events import (
     ToolApprovalRequired,
     ToolCallStart,
     ToolResult,
-    is_last,
 )
 from app.copilot.markdown import rendered
 from app.copilot.watching import Watching
@@ -109,8 +108,7 @@ class HtmlWire:
             html = await self._fragments(view, item.event, person)
             if html:
                 yield frame(html, entry_id=item.id)
-            if is_last(item.event):
-                yield frame("{}", event=RUN_END)
+        yield frame("{}", event=RUN_END)
 
     async def _fragments(self, view: _View, event: RunEvent, person: Person) -> str:  # noqa: PLR0911 - one per event
         match event:

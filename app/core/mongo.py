@@ -1,6 +1,7 @@
 """The one MongoDB client of a process.
 
-Writes are acknowledged by the journal (`w=1, j=True`): an approval or an event that was answered survives a crash.
+Writes are acknowledged by the journal of a majority: an approval or an event that was answered survives a crash, and
+an election of a replica set. On a standalone server the majority is the one.
 Correctness rests on single-document conditional writes; no transactions are used (DATA-1).
 """
 
@@ -44,7 +45,7 @@ async def open_mongo(uri: str, name: str) -> AsyncIterator[Database]:
         yield client.get_database(
             name,
             codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
-            write_concern=WriteConcern(w=1, j=True),
+            write_concern=WriteConcern(w="majority", j=True, wtimeout=4 * _TIMEOUT_MS),
         )
     finally:
         await client.close()

@@ -107,7 +107,8 @@ def present(config: AgentConfig) -> AgentConfigPublic:
 
 def recorded(config: AgentConfig) -> dict[str, Any]:
     """What the audit trail keeps of a policy, by its names in the database."""
-    return config.model_dump(mode="json", by_alias=True, include=set(_RECORDED))
+    kept: dict[str, Any] = config.model_dump(mode="json", by_alias=True, include=set(_RECORDED))
+    return kept
 
 
 def _switched(config: AgentConfig, scope: SwitchScope, on: bool, now: datetime, by: str) -> dict[str, Any]:

@@ -10,17 +10,24 @@ from app.core.clock import Clock
 from app.core.events import Announcements
 from app.core.mongo import Database
 from app.core.settings import Settings
+from app.governance.audit import AuditLog
 from app.governance.gate import TriageGate
 from app.governance.service import GovernanceService
 from app.governance.spend import SpendLedger
 from app.llm.port import ChatProvider, Prices
 from app.outbox.service import OutboxService
 from app.runs.service import RunService
+from app.triage.admin_runs import AdminRuns
 from app.triage.asking import Asking
+from app.triage.attention import AttentionList
 from app.triage.oversight import Oversight, Wake
+from app.triage.overview import AgentsOverview
 from app.triage.passes import TriagePass
+from app.triage.past import PastSuggestions
+from app.triage.replay import PolicyReplay
 from app.triage.repository import SuggestionRepository
 from app.triage.service import TriageService
+from app.triage.statistics import TriageStatistics
 from app.triage.suggestions import SuggestionService
 from app.work_orders.service import WorkOrderService
 
@@ -32,6 +39,10 @@ class TriageFeature:
     triage: TriageService
     suggestions: SuggestionService
     oversight: Oversight
+    overview: AgentsOverview
+    attention: AttentionList
+    replay: PolicyReplay
+    admin_runs: AdminRuns
 
 
 def open_triage(
@@ -42,6 +53,7 @@ def open_triage(
     provider: ChatProvider | None,
     runs: RunService,
     ledger: SpendLedger,
+    audit: AuditLog,
     governance: GovernanceService,
     accounts: AccountsService,
     orders: WorkOrderService,
@@ -69,6 +81,9 @@ def open_triage(
             asking=asking,
             clock=clock,
         )
+    past = PastSuggestions(rows, orders)
+    oversight = Oversight(governance, gate, outbox, wake=wake, announcements=announcements)
+    statistics = TriageStatistics(runs, ledger, past, clock)
     return TriageFeature(
         triage=TriageService(
             passes=passes,
@@ -82,5 +97,11 @@ def open_triage(
             concurrency=settings.agent_concurrency,
         ),
         suggestions=SuggestionService(rows, orders, accounts, outbox, clock, enabled=settings.ai_enabled),
-        oversight=Oversight(governance, gate, outbox, wake=wake, announcements=announcements),
+        oversight=oversight,
+        overview=AgentsOverview(
+            governance, oversight, ledger, statistics, audit=audit, accounts=accounts, orders=orders
+        ),
+        attention=AttentionList(rows, orders, clock),
+        replay=PolicyReplay(governance, past, clock),
+        admin_runs=AdminRuns(runs, audit, accounts, orders, rows),
     )

@@ -61,5 +61,9 @@ class TriageSuggestion(Document):
             IndexModel([("workOrderId", ASCENDING), ("createdAt", DESCENDING)], name="of_order"),
             IndexModel([("runId", ASCENDING)], name="of_run"),
             IndexModel([("createdAt", DESCENDING)], name="newest"),
-            IndexModel([("createdAt", DESCENDING)], name="attention", partialFilterExpression=NEEDS_A_LOOK),
+            IndexModel(
+                [("createdAt", DESCENDING), ("_id", DESCENDING)],
+                name="attention",
+                partialFilterExpression=NEEDS_A_LOOK,
+            ),
         ]

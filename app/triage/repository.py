@@ -61,7 +61,7 @@ class SuggestionRepository:
 
     async def needing_a_look(self, skip: int, limit: int) -> list[TriageSuggestion]:
         """Flagged ones that are not known to be acted on, newest first."""
-        cursor = self._suggestions.find(NEEDS_A_LOOK).sort("createdAt", DESCENDING).hint("attention")
+        cursor = self._suggestions.find(NEEDS_A_LOOK).sort([("createdAt", DESCENDING), ("_id", DESCENDING)])
         return [TriageSuggestion.model_validate(row) async for row in cursor.skip(skip).limit(limit)]
 
     async def acted_on(self, suggestion_ids: Sequence[ObjectId], now: datetime) -> None:

@@ -20,6 +20,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from app.core.errors import Forbidden
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_WITHOUT_FORMS = ("/api/", "/static/", "/health", "/ready", "/metrics")
 _HEADER, _FIELD = "x-csrftoken", "_csrf_token"
 
 
@@ -39,7 +40,7 @@ class CsrfGuard(ASGIMiddleware):
         is_write = request.method not in _SAFE
         if is_write and self._is_foreign(request):
             raise Forbidden("This request came from another site and was refused.")
-        if scope["path"].startswith("/api/"):
+        if scope["path"].startswith(_WITHOUT_FORMS):
             await next_app(scope, receive, send)
             return
         seed = request.cookies.get(self._cookie, "")

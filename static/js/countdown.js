@@ -42,6 +42,7 @@ function expire(el) {
   approval.dataset.expired = "";
   el.textContent = "Expired";
   for (const button of approval.querySelectorAll("[data-approve], .reject button")) button.disabled = true;
+  document.dispatchEvent(new CustomEvent("approval-expired"));
 }
 
 function tick() {

@@ -58,20 +58,22 @@ function closed() {
   opener = null;
 }
 
-// Decided in another window, overtaken, or out of time: the card in the drawer went on, so the modal asks how it stands.
+// Decided in another window, overtaken, or out of time: the modal asks how it stands.
 function follow() {
   const dialog = modal();
   const shown = dialog?.open && dialog.querySelector("[data-approve]")?.closest("[data-approval]");
   if (!shown || shown === following || dialog.querySelector(".htmx-request")) return;
-  const { approval } = shown.dataset;
+  const { approval, expired } = shown.dataset;
   const card = document.getElementById(`call-${approval}`);
-  if (!card || card.matches(".approval-card, .tool-running, .tool-approved")) return;
+  const wentOn = card && !card.matches(".approval-card, .tool-running, .tool-approved");
+  if (!wentOn && expired === undefined) return;
   following = shown;
   htmx.ajax("GET", `/app/approvals/${approval}`, { target: shown, swap: "outerHTML" });
 }
 
 document.addEventListener("htmx:after:swap", settle);
 document.addEventListener("htmx:after:swap", follow);
+document.addEventListener("approval-expired", follow);
 document.addEventListener("close", (event) => { if (event.target === modal()) closed(); }, true);
 
 // Its summary goes away when "Reject…" opens: the reason takes the focus.

@@ -12,7 +12,7 @@ import pytest
 from bson import ObjectId
 
 from app.core.redis import RedisClient
-from app.llm.demo.script import call, say
+from app.llm.demo.script import Raw, call, http_error, say
 from app.llm.demo.scripted_model import ScriptedModel
 from tests.conftest import Server
 from tests.copilot.stage import READ, proposal, turn
@@ -112,7 +112,6 @@ async def test_a_stream_that_drops_after_every_event_loses_and_repeats_nothing(
         everything = await whole.to_the_end()
     assert_well_formed(heard)
     assert [(event.id, event.data) for event in heard] == [(event.id, event.data) for event in everything]
-    assert len({tuple(event.data.items()) if False else event.id for event in heard}) == len(heard)
     for place, event in enumerate(everything):  # and once it is over, after any event
         async with watch(owner, run_id, after=event.id) as rest:
             assert [later.id for later in await rest.to_the_end()] == [later.id for later in everything[place + 1 :]]
@@ -274,8 +273,6 @@ async def test_a_lost_connection_to_redis_loses_nothing(
     """D-2: appends fail for a while; the record fills the hole, in order, before what follows."""
     owner = await server.sign_in_as("owner")
     order = await make_order(owner, priority="low")
-    events = server.desk.copilot.watching  # the log is the loop's own: it is broken where it reaches Redis
-    assert events is not None
     redis = server.desk.redis
     evalsha, failing = redis.evalsha, False
 
@@ -310,8 +307,9 @@ async def test_a_lost_connection_to_redis_loses_nothing(
 # -- text ----------------------------------------------------------------------------------------------------------
 
 HOSTILE = [
-    "line\u2028separator\u2029paragraph", "next\u0085line", "carriage\rreturn\r\nboth", "\n\n\ndata: x\n\nevent: ping\n\n",
-    "nul\u0000here", "emoji \U0001f525\U0001f468\u200d\U0001f469\u200d\U0001f467", "</script><hx-partial>", "\\ud800", "\u202eabc",
+    "line\u2028separator\u2029paragraph", "next\u0085line", "carriage\rreturn\r\nboth", "nul\u0000here",
+    "\n\n\ndata: x\n\nevent: ping\n\n", "emoji \U0001f525\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u202eabc",
+    "</script><hx-partial>", "\\ud800",
     "id: 5\nretry: 1\n: comment", "\ufeffbom", "tab\tend ",
 ]  # fmt: skip
 
@@ -333,11 +331,10 @@ async def test_a_lone_surrogate_from_the_model_is_shown_and_the_run_goes_on(
     server: Server, model: ScriptedModel
 ) -> None:
     """Scenario 2.6: in text it becomes U+FFFD."""
-    from app.llm.demo.script import Raw  # noqa: PLC0415 - the one raw answer of this module
-
     owner = await server.sign_in_as("owner")
-    chunk = b'data: {"choices":[{"index":0,"delta":{"content":"a\\ud800b\\u0000c"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    stream = await turn(owner, model, Raw(200, {"Content-Type": "text/event-stream"}, (chunk,)))
+    delta = b'{"choices":[{"index":0,"delta":{"content":"a\\ud800b\\u0000c"},"finish_reason":"stop"}]}'
+    chunks = (b"data: ", delta, b"\n\ndata: [DONE]\n\n")
+    stream = await turn(owner, model, Raw(200, {"Content-Type": "text/event-stream"}, chunks))
     assert stream.text == "a\ufffdb\u2400c"
     assert stream.heard[-1].name == "message_done"
 
@@ -463,8 +460,6 @@ async def test_no_words_of_people_or_model_reach_a_log(
     server: Server, model: ScriptedModel, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """SEC-1, COP-9: at debug level, over success, fault, failure and rejection."""
-    from app.llm.demo.script import http_error  # noqa: PLC0415 - only here
-
     caplog.set_level("DEBUG")
     owner = await server.sign_in_as("owner")
     await make_order(owner, title="zebra-order", description="zebra-description")

@@ -11,7 +11,7 @@ from tests.e2e.steps import at_both_sizes, create_order, fits, make_orders, prop
 
 
 @at_both_sizes
-@pytest.mark.parametrize("overrides", [{"ai_enabled": False}])
+@pytest.mark.parametrize("overrides", [pytest.param({"ai_enabled": False}, id="AI off")])
 async def test_without_ai_the_drawer_says_so_and_everything_else_works(
     page_of: SignedInPage, size: dict[str, object]
 ) -> None:
@@ -27,7 +27,7 @@ async def test_without_ai_the_drawer_says_so_and_everything_else_works(
         await create_order(page, "Works without AI")
 
 
-@pytest.mark.parametrize("overrides", [{"ai_enabled": False}])
+@pytest.mark.parametrize("overrides", [pytest.param({"ai_enabled": False}, id="AI off")])
 async def test_a_dispatcher_is_told_how_to_turn_ai_on(page_of: SignedInPage) -> None:
     """D-22"""
     async with page_of("dispatcher") as page:
@@ -83,4 +83,4 @@ async def _reload_until(page: Page, text: str) -> None:
         if await page.get_by_text(text).count():
             return
         await page.reload()
-    raise AssertionError(f"never saw: {text}")
+    raise AssertionError(f"never saw: {text} in {await page.locator('main').inner_text()} at {page.url}")
