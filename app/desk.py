@@ -21,6 +21,7 @@ from app.documents import DOCUMENTS
 from app.governance.audit import AuditLog
 from app.governance.audit_repository import AuditRepository
 from app.governance.events import CopilotSwitchedOff
+from app.governance.recent import RecentSwitch
 from app.governance.repository import GovernanceRepository
 from app.governance.service import GovernanceService
 from app.governance.spend import Caps, SpendLedger
@@ -57,6 +58,7 @@ class Desk:
     orders: WorkOrderService
     audit: AuditLog
     governance: GovernanceService
+    recent_switch: RecentSwitch
     ledger: SpendLedger
     runs: RunService
     provider: ChatProvider | None
@@ -157,6 +159,7 @@ def _join(
         orders=orders,
         audit=audit,
         governance=governance,
+        recent_switch=RecentSwitch(governance.copilot_enabled),
         ledger=ledger,
         runs=runs,
         provider=provider,

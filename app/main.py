@@ -27,6 +27,7 @@ from app.site.api_document import ApiDocument
 from app.web.bodies import BodyGuard
 from app.web.csrf import CsrfGuard
 from app.web.error_answers import ErrorAnswers
+from app.web.hx import wants_fragment
 from app.web.limits import Limit
 from app.web.pages import Pages
 from app.web.rate_limit import OverallRateLimit
@@ -131,7 +132,7 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
 
 
 async def _page_context(request: AnyRequest) -> dict[str, Any]:
-    """What every page needs; one query beyond the person."""
+    """What every page needs; one query beyond the person, and two more for a dispatcher's whole page."""
     desk = _desk_of(request.scope)
     person = request.scope.get("user")
     signed_in = isinstance(person, Person)
@@ -139,18 +140,28 @@ async def _page_context(request: AnyRequest) -> dict[str, Any]:
         "person": person,
         "csrf_token": request.scope["state"].get("csrf_token", ""),
         "nav": "",
+        "attention": await _attention(desk, request, person),
         "pending_approvals": await desk.runs.count_pending(person.id) if isinstance(person, Person) else 0,
-        "ai": _ai_state(desk, person if signed_in else None),
+        "ai": await _ai_state(desk, person if signed_in else None),
         "now": desk.clock.now(),
         "flash": None,
     }
 
 
-def _ai_state(desk: Desk, person: Any) -> dict[str, Any]:
+async def _attention(desk: Desk, request: AnyRequest, person: Any) -> int:
+    """How much needs a dispatcher's attention; counted to 100 where the rail is shown."""
+    if not isinstance(person, Person) or person.role != "admin" or wants_fragment(request):
+        return 0
+    return len(await desk.triage.attention.items(person.actor, most=100))
+
+
+async def _ai_state(desk: Desk, person: Any) -> dict[str, Any]:
     if not desk.settings.ai_enabled:
         return {"enabled": False, "off_reason": "AI is not switched on for this desk."}
     if person is not None and not person.ai_on:
         return {"enabled": False, "off_reason": "AI is switched off for your account."}
+    if person is not None and not await desk.recent_switch.copilot_enabled():
+        return {"enabled": False, "off_reason": "Switched off by a dispatcher. Everything else works."}
     return {"enabled": True, "off_reason": None}
 
 

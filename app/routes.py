@@ -7,6 +7,7 @@ from litestar.types import ControllerRouterHandler
 from app.accounts import api as accounts_api
 from app.accounts import pages as accounts_pages
 from app.copilot import api as copilot_api
+from app.copilot import approval_pages, own_run_pages
 from app.copilot import pages as copilot_pages
 from app.site import api as site_api
 from app.site import pages as site_pages
@@ -33,6 +34,8 @@ CONTROLLERS: list[ControllerRouterHandler] = [
     *accounts_pages.PAGES,
     *orders_pages.PAGES,
     *copilot_pages.PAGES,
+    *approval_pages.PAGES,
+    *own_run_pages.PAGES,
     *triage_pages.PAGES,
     *agents_pages.PAGES,
     *run_pages.PAGES,

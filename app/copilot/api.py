@@ -153,7 +153,9 @@ class CopilotApi(Controller):
     ) -> Success[OffsetPage[AgentRunPublic]]:
         return Success(data=await runs.own_page(person.id, page, limit))
 
-    @get("/runs/{run_id:str}", summary="One run with its messages and calls; a dispatcher's look at another's is audited")
+    @get(
+        "/runs/{run_id:str}", summary="One run with its messages and calls; a dispatcher's look at another's is audited"
+    )
     async def run(
         self,
         person: NamedDependency[Person],

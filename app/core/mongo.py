@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC
 from typing import Any
 
+import pymongo
 from beanie import Document, init_beanie
 from bson.codec_options import CodecOptions
 from pydantic.alias_generators import to_camel
@@ -22,6 +23,7 @@ from pymongo.errors import PyMongoError
 Database = AsyncDatabase[dict[str, Any]]
 
 _TIMEOUT_MS = 5_000
+_INDEXING_S = 1_800
 
 
 def database_alias(name: str) -> str:
@@ -52,8 +54,12 @@ async def open_mongo(uri: str, name: str) -> AsyncIterator[Database]:
 
 
 async def bind_documents(database: Database, documents: Sequence[type[Document]]) -> None:
-    """Binds the Beanie documents to `database` and creates their indexes."""
-    await init_beanie(database=database, document_models=list(documents))
+    """Binds the Beanie documents to `database` and creates their indexes.
+
+    In a large database of an older desk that takes longer than any query may.
+    """
+    with pymongo.timeout(_INDEXING_S):
+        await init_beanie(database=database, document_models=list(documents))
 
 
 async def mongo_answers(database: Database) -> bool:

@@ -44,7 +44,9 @@ async def verify(rows: AsyncIterable[dict[str, Any]], key: bytes, kept_head: str
         count, head = count + 1, row["hmac"]
         seen = seen or head == kept_head
     if not seen:
-        return Verification(count, head, f"row {count + 1} is missing: the given head comes after the last row there is")
+        return Verification(
+            count, head, f"row {count + 1} is missing: the given head comes after the last row there is"
+        )
     return Verification(count, head)
 
 

@@ -45,9 +45,7 @@ class GovernanceRepository:
 
     async def audited(self, name: str, audit_id: ObjectId) -> None:
         """The chain has this row now: the policy owes it no more."""
-        await self._configs.update_one(
-            {"name": name, "pendingAudit.id": audit_id}, {"$unset": {"pendingAudit": ""}}
-        )
+        await self._configs.update_one({"name": name, "pendingAudit.id": audit_id}, {"$unset": {"pendingAudit": ""}})
 
     async def open_day(self, key: str) -> None:
         """Makes the day's document beforehand: an upsert with a cap in its predicate would be a DuplicateKey."""

@@ -56,7 +56,9 @@ class TriageStatistics:
     async def _counted(self, now: datetime) -> MonthOfTriage:
         first = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
         past = await self._past.since(first)
-        spent = {day.key.removeprefix("day:"): day.agents.get(TRIAGE, 0.0) for day in await self._ledger.last_days(DAYS)}
+        spent = {
+            day.key.removeprefix("day:"): day.agents.get(TRIAGE, 0.0) for day in await self._ledger.last_days(DAYS)
+        }
         runs = await self._runs.daily("autonomous", first)
         return MonthOfTriage([_day(day, runs, cost) for day, cost in spent.items()], agreement(past), len(past))
 

@@ -128,7 +128,7 @@ document.addEventListener("htmx:after:settle", (event) => {
   const filled = event.detail.newContent?.some((node) => node.matches?.(".drawer-body"));
   if (filled && isOpen() && wantsFocus()) focusBox();
 });
-const wantsFocus = () => !document.activeElement || document.activeElement === document.body || document.activeElement.matches("[data-copilot-toggle], [data-copilot-close]");
+const wantsFocus = () => !document.activeElement || document.activeElement === document.body || document.activeElement.matches("#main, [data-copilot-toggle], [data-copilot-close]");
 narrow.addEventListener("change", sync);
 addEventListener("pageshow", sync);
 sync();

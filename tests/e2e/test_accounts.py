@@ -36,7 +36,7 @@ async def test_one_registers_signs_out_and_meets_plain_words_for_a_wrong_passwor
         await page.get_by_role("button", name="Create account").click()
         await expect(page.get_by_role("heading", name="Your work orders will be here")).to_be_visible()
 
-        await page.locator("summary[aria-label='Account of Ada Fox']").click()
+        await page.locator("summary").filter(has_text="Account of Ada Fox").click()
         await page.get_by_role("button", name="Sign out").click()
         await page.goto("/login")
         await _sign_in(page, EMAIL, "Wrong0001")

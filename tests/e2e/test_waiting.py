@@ -132,7 +132,6 @@ async def test_the_keyboard_alone_leads_from_sign_in_to_an_approved_change(
         await page.keyboard.press("Space")
         await expect(modal).to_be_hidden()
         await property_is(page, "Priority", "High")
-        print(await page.evaluate("document.activeElement.outerHTML.slice(0,300)"))
         await expect(page.get_by_label("Message to the copilot")).to_be_focused()
         await page.keyboard.press("Escape")
         await expect(page.get_by_label("Message to the copilot")).to_be_hidden()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace as Thing
 from typing import Any
 
+from tests.web import agents_objects as agents
 from tests.web.template_objects import (
     ROSA,
     approval,
@@ -124,6 +125,36 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
         ("runs/list.html", page | {"runs": {"items": [run_row()], "page": 2, "limit": 20, "total": 50}}),
         ("runs/list.html", page | {"runs": {"items": [], "page": 1, "limit": 20, "total": 0}}),
         ("runs/detail.html", page | {"run": stopped, "entries": entries()}),
+        *_agents(page),
         ("errors/error.html", failure()),
         ("errors/_error.html", failure() | {"trace": "Traceback"}),
+    ]
+
+
+def _agents(page: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The dispatcher's pages of agents, and the attention list."""
+    quiet = agents.policy_page(overview=agents.nothing_yet(), replay=None, ai_configured=False)
+    typed = agents.policy_values(working_hours="9to5")
+    faulty = {"form": form(typed, {"working_hours": "Not like this."}, None), "replay": None, "week": []}
+    none: dict[str, Any] = {"items": [], "page": 1, "limit": 20, "total": 0}
+    narrow = Thing(mode="copilot", status="error", user="u1", page=1)
+    return [
+        ("agents/overview.html", page | agents.policy_page()),
+        ("agents/overview.html", page | quiet | {"attention": 100}),
+        ("agents/_live.html", page | {"overview": agents.overview()}),
+        ("agents/_now.html", page | {"overview": agents.nothing_yet()}),
+        ("agents/_records.html", page | {"overview": agents.overview()}),
+        ("agents/_replay.html", {"form": form(), "replay": agents.replay(), "week": agents.week()}),
+        ("agents/_replay.html", faulty),
+        ("agents/_replay.html", {"form": form(), "replay": Thing(orders=0), "week": []}),
+        ("agents/runs.html", page | agents.run_list()),
+        ("agents/runs.html", page | agents.run_list(runs=none)),
+        ("agents/_runs.html", page | agents.run_list(runs=none, filters=narrow, whose="Rosa Lind")),
+        ("agents/run.html", page | agents.viewed()),
+        ("agents/run.html", page | agents.viewed(entries=[])),
+        ("agents/_entry.html", {"entry": agents.entry(), "now": page["now"]}),
+        ("agents/_entry.html", {"entry": agents.said(), "now": page["now"]}),
+        ("triage/attention.html", page | agents.attention()),
+        ("triage/attention.html", page | {"items": []}),
+        ("triage/_attention.html", page | agents.attention()),
     ]

@@ -1,0 +1,50 @@
+"""How much is measured: enough to mean something, or tiny, to see that everything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sizes of a run. `orders` is the large list, `few_orders` the small one it is compared with."""
+
+    folder: Path
+    orders: int = 1_000_000
+    few_orders: int = 1_000
+    rounds: int = 5
+    seconds: float = 4.0
+    connections: int = 16
+    tokens: int = 500
+    answers: int = 10
+    streams: int = 200
+    stream_tokens: int = 60
+    tool_steps: int = 40
+    tool_rounds: int = 7
+    events: int = 600
+    pickups: int = 200
+
+    @property
+    def setting(self) -> str:
+        return f"{self.rounds} rounds of {self.seconds:g} s by turns"
+
+
+def tiny(folder: Path) -> Plan:
+    """Every part in a few seconds; the figures mean nothing."""
+    return Plan(
+        folder=folder,
+        orders=400,
+        few_orders=200,
+        rounds=1,
+        seconds=1.0,
+        connections=2,
+        tokens=10,
+        answers=1,
+        streams=3,
+        stream_tokens=5,
+        tool_steps=2,
+        tool_rounds=1,
+        events=10,
+        pickups=3,
+    )
