@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 TEMPLATES := $(wildcard templates)
 
-.PHONY: run test setup check format demo-reset lock clean
+.PHONY: run test setup check format requirements screenshot demo-reset lock clean
 
 run: $(LOCAL)
 	@exec $(PY) -m app.cli up
@@ -31,6 +31,14 @@ check: $(DEV)
 format: $(DEV)
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix .
+
+# docs/requirements.md: which test proves which requirement.
+requirements: $(DEV)
+	@$(PY) -m tests.requirements.document
+
+# docs/screenshot.png, from the real desk with its demo data.
+screenshot: $(DEV)
+	@$(PY) -m pytest -q tests/e2e/screenshot.py
 
 # Deletes the embedded data of a desk that is not running, and seeds it anew.
 demo-reset: $(LOCAL)

@@ -30,11 +30,15 @@ from app.llm.port import ChatProvider
 from app.mail.log import LogMailer
 from app.mail.port import Mailer
 from app.mail.smtp import SmtpAddress, SmtpMailer
+from app.outbox.figures import OutboxCounter
 from app.outbox.repository import OutboxRepository
 from app.outbox.service import OutboxService
 from app.runs.call_repository import CallRepository
+from app.runs.figures import RunCounter
 from app.runs.repository import RunRepository
+from app.runs.retention import Retention, drop_older_ttl
 from app.runs.service import RunService
+from app.site.prometheus import PrometheusMetrics
 from app.site.service import MetricsService, SiteService
 from app.triage.assembly import TriageFeature, open_triage
 from app.web.limits import RateLimiter
@@ -61,11 +65,13 @@ class Desk:
     recent_switch: RecentSwitch
     ledger: SpendLedger
     runs: RunService
+    retention: Retention
     provider: ChatProvider | None
     copilot: CopilotFeature
     triage: TriageFeature
     site: SiteService
     metrics: MetricsService
+    prometheus: PrometheusMetrics
 
 
 @asynccontextmanager
@@ -76,6 +82,7 @@ async def open_desk(settings: Settings, clock: Clock | None = None) -> AsyncIter
         database = await stack.enter_async_context(open_mongo(settings.mongodb_uri, settings.mongodb_db))
         redis = await stack.enter_async_context(open_redis(settings.redis_url))
         provider = await _provider(settings, stack)
+        await drop_older_ttl(database)
         await bind_documents(database, DOCUMENTS)
         nudge = Nudge(settings.redis_url, prefix_of(settings))
         stack.push_async_callback(nudge.aclose)
@@ -162,11 +169,15 @@ def _join(
         recent_switch=RecentSwitch(governance.copilot_enabled),
         ledger=ledger,
         runs=runs,
+        retention=Retention(database, clock),
         provider=provider,
         copilot=copilot,
         triage=triage,
         site=SiteService(database, redis),
         metrics=MetricsService(accounts.accounts, orders),
+        prometheus=PrometheusMetrics(
+            RunCounter(database), OutboxCounter(database), ledger, clock, copilot.registry.names()
+        ),
     )
 
 

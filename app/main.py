@@ -13,6 +13,7 @@ from litestar.di import Provide
 from litestar.plugins.pydantic import PydanticPlugin
 from litestar.static_files import create_static_files_router
 from litestar.types import ASGIApp, Scope
+from pydantic import BaseModel
 
 from app.accounts.guards import person_of
 from app.accounts.middleware import Authentication
@@ -26,6 +27,7 @@ from app.routes import API, CONTROLLERS
 from app.site.api_document import ApiDocument
 from app.web.bodies import BodyGuard
 from app.web.csrf import CsrfGuard
+from app.web.envelope import as_json
 from app.web.error_answers import ErrorAnswers
 from app.web.hx import wants_fragment
 from app.web.limits import Limit
@@ -66,6 +68,7 @@ def create_app(settings: Settings | None = None, opener: OpenDesk = open_desk) -
             Exception: ErrorAnswers(environment, debug=settings.debug_errors, sign_in_path="/login"),
         },
         plugins=[PydanticPlugin(prefer_alias=True, validate_strict=True)],
+        type_encoders={BaseModel: as_json},
         lifespan=[_lifespan(settings, opener)],
         openapi_config=None,
         response_cache_config=ResponseCacheConfig(default_expiration=None),
@@ -128,6 +131,7 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
         "audit": of_desk(lambda desk: desk.audit),
         "site": of_desk(lambda desk: desk.site),
         "desk_metrics": of_desk(lambda desk: desk.metrics),
+        "prometheus": of_desk(lambda desk: desk.prometheus),
     }
 
 

@@ -11,6 +11,7 @@ from app.copilot import approval_pages, own_run_pages
 from app.copilot import pages as copilot_pages
 from app.site import api as site_api
 from app.site import pages as site_pages
+from app.site import scrape
 from app.triage import admin_api as agents_api
 from app.triage import admin_pages as agents_pages
 from app.triage import api as triage_api
@@ -31,6 +32,7 @@ API: list[ControllerRouterHandler] = [
 
 CONTROLLERS: list[ControllerRouterHandler] = [
     *site_pages.PAGES,
+    *scrape.PAGES,
     *accounts_pages.PAGES,
     *orders_pages.PAGES,
     *copilot_pages.PAGES,

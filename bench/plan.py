@@ -17,11 +17,12 @@ class Plan:
     seconds: float = 4.0
     connections: int = 16
     tokens: int = 500
-    answers: int = 10
+    answers: int = 5
     streams: int = 200
     stream_tokens: int = 60
-    tool_steps: int = 40
-    tool_rounds: int = 7
+    stream_rate: int = 2
+    tool_steps: int = 20
+    tool_rounds: int = 5
     events: int = 600
     pickups: int = 200
 

@@ -34,7 +34,7 @@ class Stage:
     mongodb_uri: str
     redis_url: str
 
-    def environment(self, database: str, port: int, extra: dict[str, str] | None = None) -> dict[str, str]:
+    def environment(self, database: str, port: int | None, extra: dict[str, str] | None = None) -> dict[str, str]:
         """The settings of a desk over `database`: as in production, but http and unlimited rates."""
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("AI_", "AGENT_", "RATE_"))}
         return {
@@ -43,7 +43,7 @@ class Stage:
             "APP_ENV": "test",
             "APP_URL": "",
             "HOST": "127.0.0.1",
-            "PORT": str(port),
+            **({} if port is None else {"PORT": str(port)}),
             "LOG_LEVEL": "warning",
             "DESK_DIR": str(self.folder / "desk"),
             "MONGODB_URI": self.mongodb_uri,
@@ -74,17 +74,23 @@ class Stage:
 class Program:
     """A started program. `url` is empty for one that serves nothing."""
 
-    pid: int
+    process: subprocess.Popen[bytes]
     url: str
+    log: Path
+
+    def require_well(self) -> None:
+        """Raises `BenchError` when it ended with a fault."""
+        if self.process.poll() not in (None, 0):
+            raise BenchError(f"A program ended early; its log is {self.log}.")
 
     def cpu_s(self) -> float:
         """Processor time so far, user and system."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS
 
     def memory_kb(self) -> int:
         """What it holds in memory now."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
@@ -125,7 +131,7 @@ def started(
         try:
             if port is not None:
                 _wait_until_healthy(process, f"http://127.0.0.1:{port}", log)
-            yield Program(process.pid, f"http://127.0.0.1:{port}" if port else "")
+            yield Program(process, f"http://127.0.0.1:{port}" if port else "", log)
         finally:
             _stop(process)
 

@@ -17,6 +17,7 @@ log = get_logger(__name__)
 _GRACE_S = 5.0
 """How long a pass may go on once the worker was asked to stop; then its event is given back."""
 _GIVE_BACK_S = 4.0
+_RETENTION_S = 3600.0
 
 
 async def work(desk: Desk, stop: asyncio.Event) -> None:
@@ -63,6 +64,8 @@ def _timers(desk: Desk, bell: Bell) -> list[Timer]:
     return [
         Timer("let_go", poll_s, let_go),
         Timer("sweep", sweep_s, triage.sweep),
+        Timer("audit", sweep_s, desk.governance.triage_policy),
+        Timer("retention", _RETENTION_S, desk.retention.sweep),
         Timer("reconcile", min(sweep_s, older_than_ms / 1000), reconcile),
     ]
 

@@ -5,23 +5,27 @@ The System Actor is no role. Every service refuses it, but for the one entry tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from bson import ObjectId
 
 from app.core.errors import Forbidden
+
+if TYPE_CHECKING:
+    from app.accounts.people import PersonRef
 
 Role = Literal["admin", "user", "viewer"]
 
 
 @dataclass(frozen=True, slots=True)
 class HumanActor:
-    """A person, as the database knows them at this request."""
+    """A person, as the database knows them at this request. `ref` names them, where it was read with them."""
 
     id: ObjectId
     role: Role
     kind: Literal["human"] = "human"
+    ref: PersonRef | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

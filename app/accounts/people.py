@@ -29,7 +29,7 @@ class Person:
 
     @property
     def actor(self) -> HumanActor:
-        return HumanActor(id=self.id, role=self.role)
+        return HumanActor(id=self.id, role=self.role, ref=PersonRef(id=str(self.id), name=self.name, email=self.email))
 
 
 class PersonRef(Wire):

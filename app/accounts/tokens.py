@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
+from typing import Any
 
 import jwt
 from bson import ObjectId
@@ -15,6 +17,7 @@ from app.core.ids import is_id
 ACCESS_LIFE = timedelta(minutes=15)
 ISSUER, AUDIENCE = "workorders", "workorders-api"
 _ALGORITHM = "HS256"
+_VERIFIED_KEPT = 2_048
 _CLAIMS = ["sub", "role", "sid", "iss", "aud", "iat", "exp"]
 
 
@@ -30,6 +33,7 @@ class AccessTokens:
     def __init__(self, key: str, clock: Clock) -> None:
         self._key = key
         self._clock = clock
+        self._verified = lru_cache(maxsize=_VERIFIED_KEPT)(self._verify)  # a token comes with each of many requests
 
     def issue(self, user_id: ObjectId, role: Role, sid: str) -> str:
         now = self._clock.now()
@@ -47,17 +51,21 @@ class AccessTokens:
     def read(self, token: str) -> AccessClaims | None:
         """The claims of a token that we signed and that has not expired, else None."""
         try:
-            claims = jwt.decode(
-                token,
-                self._key,
-                algorithms=[_ALGORITHM],
-                audience=AUDIENCE,
-                issuer=ISSUER,
-                options={"require": _CLAIMS, "verify_exp": False, "verify_iat": False},  # the desk's clock decides
-            )
+            claims = self._verified(token)
         except jwt.InvalidTokenError:
             return None
         user_id, sid, expires = claims["sub"], claims["sid"], claims["exp"]
         if not is_id(user_id) or not isinstance(sid, str) or not isinstance(expires, int):
             return None
         return AccessClaims(ObjectId(user_id), sid) if expires > self._clock.now().timestamp() else None
+
+    def _verify(self, token: str) -> Any:
+        """The claims of a token that we signed, whenever. Raises `jwt.InvalidTokenError`, which is not remembered."""
+        return jwt.decode(
+            token,
+            self._key,
+            algorithms=[_ALGORITHM],
+            audience=AUDIENCE,
+            issuer=ISSUER,
+            options={"require": _CLAIMS, "verify_exp": False, "verify_iat": False},  # the desk's clock decides
+        )

@@ -42,7 +42,7 @@ def cut_to_ms(moment: datetime) -> datetime:
 def iso_ms(moment: datetime) -> str:
     """ISO-8601 UTC with milliseconds and `Z` (HTTP-3). Naive values are taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{aware.microsecond // 1000:03d}Z"
+    return aware.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def utc_day(moment: datetime) -> str:

@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from app.core.weekly_hours import parse_hours
 
 MIN_SECRET = 32
+_MIN_TOKEN = 16
 _PLACEHOLDERS = ("change", "secret-here", "placeholder", "your-", "example")
 _GENERATED_SECRETS = ("jwt_secret", "cookie_secret", "audit_key")
 
@@ -61,6 +62,7 @@ class Settings(BaseSettings):
     cookie_secret: SecretStr = SecretStr("")
     audit_key: SecretStr = SecretStr("")
     smtp_url: SecretStr = SecretStr("")
+    metrics_token: SecretStr = SecretStr("")
 
     # Limits
     rate_limit_max: Count = 300
@@ -136,6 +138,14 @@ class Settings(BaseSettings):
         text = value.get_secret_value()
         if text and (len(text) < MIN_SECRET or any(word in text.lower() for word in _PLACEHOLDERS)):
             raise ValueError(f"must be at least {MIN_SECRET} characters and no placeholder")
+        return value
+
+    @field_validator("metrics_token")
+    @classmethod
+    def _printable(cls, value: SecretStr) -> SecretStr:
+        text = value.get_secret_value()
+        if text and (len(text) < _MIN_TOKEN or not text.isascii() or not text.isprintable() or " " in text):
+            raise ValueError(f"must be at least {_MIN_TOKEN} printable ASCII characters without a space")
         return value
 
     @field_validator("agent_working_hours")

@@ -63,6 +63,8 @@ class SpendLedger:
 
         `most_actions`: how many provider calls the agent may make this UTC day; this is one of them (D-13).
         """
+        if (user and self._caps.per_user <= 0) or (agent and self._caps.per_agent <= 0):
+            raise BudgetExceeded("user" if user else "agent")  # a scope that has spent nothing has no field to compare
         now = self._clock.now()
         key = f"day:{utc_day(now)}"
         if self._opened != key:

@@ -23,6 +23,10 @@ class ToolRegistry:
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
+    def names(self) -> frozenset[str]:
+        """Every registered tool."""
+        return frozenset(self._tools)
+
     def offered(self, context: CallContext) -> tuple[ToolSpec, ...]:
         """The tools that the model sees in `context`, in a fixed order."""
         return tuple(

@@ -109,10 +109,16 @@ class AttentionPage(Controller):
         pages: NamedDependency[Pages],
         attention: NamedDependency[AttentionList],
     ) -> Page:
-        items = await attention.items(person.actor, _ATTENTION_SHOWN)
+        """The list; `top` shows that many and a link to all."""
+        items, top = await attention.items(person.actor, _ATTENTION_SHOWN), request.query_params.get("top", "")
         return await pages.page_or_fragment(
-            request, "triage/attention.html", "triage/_attention.html", nav="attention", items=items
+            request, "triage/attention.html", "triage/_attention.html", nav="attention", items=items, top=_few(top)
         )
+
+
+def _few(text: str) -> int:
+    """How many a page wants to show at first; 0 means all."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 3 else 0
 
 
 PAGES = [AdminRunPages, AttentionPage]

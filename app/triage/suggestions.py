@@ -124,9 +124,9 @@ class SuggestionService:
     async def _theirs(
         self, actor: Actor, suggestion_id: ObjectId
     ) -> tuple[HumanActor, TriageSuggestion, WorkOrderPublic]:
+        human = require_writer(actor)
         found = await self._get(suggestion_id)
-        order = await self._orders.get(actor, found.work_order_id)
-        return require_writer(actor), found, order
+        return human, found, await self._orders.get(actor, found.work_order_id)
 
     async def _get(self, suggestion_id: ObjectId) -> TriageSuggestion:
         found = await self._suggestions.get(suggestion_id)

@@ -10,7 +10,6 @@ import time
 import uuid
 
 import structlog
-from litestar.datastructures import MutableScopeHeaders
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,7 +39,7 @@ class RequestContext:
 
     def __init__(self, app: ASGIApp, *, hsts: bool) -> None:
         self.app = app
-        self._headers = {
+        headers = {
             "Content-Security-Policy": CSP,
             "X-Content-Type-Options": "nosniff",
             "X-Frame-Options": "DENY",
@@ -49,6 +48,7 @@ class RequestContext:
             "Cross-Origin-Resource-Policy": "same-origin",
             "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
         } | ({"Strict-Transport-Security": "max-age=31536000; includeSubDomains"} if hsts else {})
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -63,10 +63,10 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableScopeHeaders.from_message(message)
-                headers["X-Request-Id"] = identifier
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
+                own = [(name.lower(), value) for name, value in message["headers"]]
+                named = {name for name, _ in own}
+                ours = [header for header in self._headers if header[0] not in named]
+                message["headers"] = [*own, (b"x-request-id", identifier.encode("latin-1")), *ours]
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=identifier):

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from bson import ObjectId
 
+from app.accounts.actors import HumanActor
 from app.accounts.people import PersonRef
 from app.work_orders.schemas import HistoryEntry, HistoryMark, Order, WorkOrderDetail, WorkOrderPublic
 
@@ -23,15 +24,18 @@ class Presenter:
     def __init__(self, people: People) -> None:
         self._people = people
 
-    async def order(self, order: Order) -> WorkOrderPublic:
-        return (await self.orders([order]))[0]
+    async def order(self, order: Order, asked_by: HumanActor | None = None) -> WorkOrderPublic:
+        return (await self.orders([order], asked_by))[0]
 
     async def live(self, order: Order) -> WorkOrderPublic | None:
         """The order, or None when it is deleted."""
         return None if order.deleted_at is not None else await self.order(order)
 
-    async def orders(self, orders: Sequence[Order]) -> list[WorkOrderPublic]:
-        owners = await self._people.refs({order.owner for order in orders}) if orders else {}
+    async def orders(self, orders: Sequence[Order], asked_by: HumanActor | None = None) -> list[WorkOrderPublic]:
+        """The person who asks is not looked up a second time: most lists are of one's own orders."""
+        owners = {asked_by.id: asked_by.ref} if asked_by and asked_by.ref else {}
+        if unknown := {order.owner for order in orders} - owners.keys():
+            owners |= await self._people.refs(unknown)
         return [_public(order, owners.get(order.owner)) for order in orders]
 
     async def detail(self, order: Order, marks: Sequence[HistoryMark]) -> WorkOrderDetail:

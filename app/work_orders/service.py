@@ -73,31 +73,33 @@ class WorkOrderService:
         `order_id` fixes the id beforehand, so that a retried creation meets its own order: `AlreadyApplied`, its
         event made sure of (D-5).
         """
-        order = _new_order(require_writer(actor).id, fields, order_id or new_id(), self._clock)
+        human = require_writer(actor)
+        order = _new_order(human.id, fields, order_id or new_id(), self._clock)
         try:
             await self._writer.insert(order, mark)
         except AlreadyApplied:
             await self._events.emit(order)
             raise
         await self._events.emit(order)
-        return await self._present.order(order)
+        return await self._present.order(order, human)
 
     async def get(self, actor: Actor, order_id: ObjectId) -> WorkOrderPublic:
         """The order, for its owner, admins and viewers; else `OrderNotFound` (WO-10)."""
-        return await self._present.order(await self._seen(require_human(actor), order_id))
+        human = require_human(actor)
+        return await self._present.order(await self._seen(human, order_id), human)
 
     async def list_own(
         self, actor: Actor, wanted: OrderFilter, cursor: str | None = None, limit: int = PAGE_DEFAULT
     ) -> OrderPage:
         """The actor's own orders, newest first (WO-2, WO-3, WO-4)."""
-        return await self._page(require_human(actor).id, wanted, cursor, limit)
+        human = require_human(actor)
+        return await self._page(human, human.id, wanted, cursor, limit)
 
     async def list_all(
         self, actor: Actor, wanted: OrderFilter, cursor: str | None = None, limit: int = PAGE_DEFAULT
     ) -> OrderPage:
         """Everyone's orders, newest first, for admins and viewers (ADM)."""
-        require_overseer(actor)
-        return await self._page(None, wanted, cursor, limit)
+        return await self._page(require_overseer(actor), None, wanted, cursor, limit)
 
     async def update(
         self, actor: Actor, order_id: ObjectId, version: int, changes: Mapping[str, Any], *, mark: Mark | None = None
@@ -107,7 +109,7 @@ class WorkOrderService:
         order = await self._writer.theirs(human, order_id, mark)
         await self._writer.require_version(order, version)
         written = await self._writer.write(order, changing(order, changes), human.id, mark)
-        return await self._present.order(written)
+        return await self._present.order(written, human)
 
     async def remove(self, actor: Actor, order_id: ObjectId, version: int, *, mark: Mark | None = None) -> None:
         """Soft deletion of exactly this version; of a deleted order, by hand, there is nothing more to do (WO-7)."""
@@ -205,12 +207,14 @@ class WorkOrderService:
             raise OrderNotFound
         return order
 
-    async def _page(self, owner: ObjectId | None, wanted: OrderFilter, cursor: str | None, limit: int) -> OrderPage:
+    async def _page(
+        self, human: HumanActor, owner: ObjectId | None, wanted: OrderFilter, cursor: str | None, limit: int
+    ) -> OrderPage:
         scope = f"orders:{owner or 'all'}"
         after = self._cursors.open(cursor, scope) if cursor else None
         found = await self._lists.page(owner, wanted, after, limit)
         return OrderPage(
-            items=await self._present.orders(found.rows),
+            items=await self._present.orders(found.rows, human),
             next_cursor=self._cursors.seal(found.last, scope) if found.last else None,
             searched_to=found.last.created_at if found.cut and found.last else None,
         )

@@ -88,7 +88,7 @@ async def forks(settings: Settings, tmp_path: Path) -> AsyncIterator[Forks]:
         subprocess.Popen,
         [sys.executable, str(ROOT / "tests" / "chaos" / "faulty_web.py")],
         cwd=tmp_path,
-        env=environment(settings, 1) | {"AGENT_LEASE_MS": "1200", "LOG_LEVEL": "error"},
+        env=environment(settings, 1) | {"AGENT_LEASE_MS": "1200", "AI_SSE_KEEPALIVE_MS": "250", "LOG_LEVEL": "error"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -220,7 +220,6 @@ async def test_a_turn_survives_a_kill_at_every_point(
 
     for first in range(1, MOST_POINTS, AT_ONCE):
         deaths = await asyncio.gather(*(at_point(first + offset) for offset in range(AT_ONCE)))
-        print(first, deaths)
         died += sum(deaths)
         if not any(deaths):
             break

@@ -116,3 +116,9 @@ def results(stream: Listener) -> list[tuple[str, Any]]:
         result = event.data.get("result")
         listed.append((event.data["outcome"], result.get("code") if isinstance(result, dict) else None))
     return listed
+
+
+async def csrf_of(client: httpx.AsyncClient) -> str:
+    """The token of the person's forms."""
+    page = (await client.get("/app/copilot")).text
+    return page.split('name="_csrf_token" value="')[1].split('"')[0]

@@ -13,7 +13,7 @@ from app.llm.demo.script import Answer, Call, call, http_error, playback, say
 from app.llm.demo.scripted_model import ScriptedModel
 from app.llm.recorded import recordings
 from tests.conftest import Server
-from tests.copilot.stage import READ, assert_valid_for_the_provider, effects, proposal, results, told, turn
+from tests.copilot.stage import READ, assert_valid_for_the_provider, csrf_of, effects, proposal, results, told, turn
 from tests.copilot.talk import Listener, decide, make_order, open_session, say_to
 
 RECORDINGS = recordings()
@@ -391,11 +391,6 @@ async def test_the_orders_text_is_data_in_the_prompt(server: Server, model: Scri
     [body] = await model.received(1)
     system = body["messages"][0]["content"]
     assert json.dumps(order["title"], ensure_ascii=False) in system
-
-
-async def csrf_of(client: httpx.AsyncClient) -> str:
-    page = (await client.get("/app/copilot")).text
-    return page.split('name="_csrf_token" value="')[1].split('"')[0]
 
 
 async def test_a_write_after_the_write_of_another_step_is_asked_again(server: Server, model: ScriptedModel) -> None:

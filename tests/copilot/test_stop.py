@@ -26,13 +26,12 @@ async def test_a_stop_in_one_process_ends_the_run_of_another_at_once(
     """D-3: run and pending call aborted, one last event, the upstream call ended."""
     model.add(say("never heard", before=asyncio.Event()))
     owner = await server.sign_in_as("owner")
-    async with serving(create_app(settings)) as second:
-        async with say_to(owner, await open_session(owner), "hello") as stream:
-            await model.received(1)
-            address = f"{second}/api/v1/ai/runs/{stream.run_id}/cancel"
-            answer = await owner.post(address)
-            assert answer.status_code == 200, answer.text
-            events = await asyncio.wait_for(stream.to_the_end(), 10)
+    async with serving(create_app(settings)) as second, say_to(owner, await open_session(owner), "hello") as stream:
+        await model.received(1)
+        address = f"{second}/api/v1/ai/runs/{stream.run_id}/cancel"
+        answer = await owner.post(address)
+        assert answer.status_code == 200, answer.text
+        events = await asyncio.wait_for(stream.to_the_end(), 10)
     assert [(event.name, event.data["code"]) for event in events] == [("error", "ABORTED")]
     await model.disconnected(1)
 

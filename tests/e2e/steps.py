@@ -9,16 +9,21 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.conftest import Server
 
+Size = dict[str, Any]
+"""Of a browser's window, as Playwright takes it."""
+
 SLOW_MS = 20_000
-DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 820}}
-PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+DESK: Size = {"viewport": {"width": 1280, "height": 820}}
+PHONE: Size = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 at_both_sizes = pytest.mark.parametrize("size", [pytest.param(DESK, id="desk"), pytest.param(PHONE, id="phone")])
 
 
 async def fits(page: Page) -> None:
     """Nothing stands beyond the right edge."""
-    inside, outside = await page.evaluate("[document.documentElement.clientWidth, document.documentElement.scrollWidth]")
+    inside, outside = await page.evaluate(
+        "[document.documentElement.clientWidth, document.documentElement.scrollWidth]"
+    )
     assert outside <= inside
 
 

@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 from tests.accounts.house import Mailbox
 from tests.conftest import CAST, Server
 from tests.e2e.conftest import OpenedPage
-from tests.e2e.steps import at_both_sizes, fits
+from tests.e2e.steps import Size, at_both_sizes, fits
 
 EMAIL, PASSWORD, NEW_PASSWORD = "ada@example.com", "Passw0rd1", "N3wPassword"
 
@@ -23,7 +23,7 @@ def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
 
 @at_both_sizes
 async def test_one_registers_signs_out_and_meets_plain_words_for_a_wrong_password(
-    new_page: OpenedPage, size: dict[str, object]
+    new_page: OpenedPage, size: Size
 ) -> None:
     """AUTH-1, AUTH-2, AUTH-6, HTTP-5"""
     async with new_page(refused=401, **size) as page:
@@ -50,7 +50,7 @@ async def test_one_registers_signs_out_and_meets_plain_words_for_a_wrong_passwor
 
 @at_both_sizes
 async def test_a_forgotten_password_is_set_anew_by_the_link_in_the_mail(
-    server: Server, new_page: OpenedPage, mailbox: Mailbox, size: dict[str, object]
+    server: Server, new_page: OpenedPage, mailbox: Mailbox, size: Size
 ) -> None:
     """AUTH-7, HTTP-5"""
     await server.person("owner")

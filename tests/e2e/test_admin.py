@@ -6,13 +6,11 @@ from playwright.async_api import expect
 
 from tests.conftest import Server
 from tests.e2e.conftest import SignedInPage
-from tests.e2e.steps import at_both_sizes, fits
+from tests.e2e.steps import Size, at_both_sizes, fits
 
 
 @at_both_sizes
-async def test_a_role_changes_only_after_a_yes(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
-) -> None:
+async def test_a_role_changes_only_after_a_yes(server: Server, page_of: SignedInPage, size: Size) -> None:
     """ADM-2, AUTH-9, HTTP-5: Cancel puts the choice back; the new role holds on the person's next request."""
     technician = await server.sign_in_as("owner")
     async with page_of("dispatcher", **size) as page:
@@ -35,7 +33,7 @@ async def test_a_role_changes_only_after_a_yes(
 
 @at_both_sizes
 async def test_people_are_searched_and_a_switch_asks_before_it_turns(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
+    server: Server, page_of: SignedInPage, size: Size
 ) -> None:
     """ADM-1, ADM-3, HTTP-5"""
     await server.person("owner")

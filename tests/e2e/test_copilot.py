@@ -13,6 +13,7 @@ from tests.e2e.conftest import SignedInPage
 from tests.e2e.steps import (
     DESK,
     SLOW_MS,
+    Size,
     ask,
     ask_for_a_change,
     at_both_sizes,
@@ -27,10 +28,8 @@ from tests.e2e.steps import (
 
 
 @at_both_sizes
-async def test_the_answer_is_shown_while_it_comes(
-    page_of: SignedInPage, model: ScriptedModel, size: dict[str, object]
-) -> None:
-    """COP-3, COP-7: the first words stand there before the last were said; Send waits for the end."""
+async def test_the_answer_is_shown_while_it_comes(page_of: SignedInPage, model: ScriptedModel, size: Size) -> None:
+    """COP-7: the first words stand there before the last were said; Send waits for the end."""
     rest = asyncio.Event()
     model.add(say("You have **two** open orders. Both can wait until Monday.", middle=rest))
     async with page_of("owner", **size) as page:
@@ -51,9 +50,9 @@ async def test_the_answer_is_shown_while_it_comes(
 
 @at_both_sizes
 async def test_two_changes_in_a_row_are_approved_and_the_page_behind_follows_each(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
+    server: Server, page_of: SignedInPage, size: Size
 ) -> None:
-    """COP-5, COP-7: nothing is kept in the box, and the order's page shows each new version."""
+    """COP-3, COP-7: nothing is kept in the box, and the order's page shows each new version."""
     [order_id] = await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **size) as page:
         await page.goto(f"/app/work-orders/{order_id}")
@@ -71,9 +70,9 @@ async def test_two_changes_in_a_row_are_approved_and_the_page_behind_follows_eac
 
 @at_both_sizes
 async def test_a_rejection_with_a_reason_changes_nothing_and_the_copilot_reads_why(
-    server: Server, page_of: SignedInPage, model: ScriptedModel, size: dict[str, object]
+    server: Server, page_of: SignedInPage, model: ScriptedModel, size: Size
 ) -> None:
-    """COP-6, D-6, COP-7"""
+    """COP-7, D-6, SEC-7"""
     [order_id] = await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **size) as page:
         await page.goto(f"/app/work-orders/{order_id}")
@@ -92,9 +91,7 @@ async def test_a_rejection_with_a_reason_changes_nothing_and_the_copilot_reads_w
 
 
 @at_both_sizes
-async def test_an_executed_change_is_undone_from_its_card(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
-) -> None:
+async def test_an_executed_change_is_undone_from_its_card(server: Server, page_of: SignedInPage, size: Size) -> None:
     """Contract section 7, D-30, COP-7"""
     [order_id] = await make_orders(server, "Filter change in hall 2")
     async with page_of("owner", **size) as page:
@@ -109,10 +106,8 @@ async def test_an_executed_change_is_undone_from_its_card(
 
 
 @at_both_sizes
-async def test_stop_ends_the_answer_at_once(
-    page_of: SignedInPage, model: ScriptedModel, size: dict[str, object]
-) -> None:
-    """COP-4, D-3: and the next question can be asked."""
+async def test_stop_ends_the_answer_at_once(page_of: SignedInPage, model: ScriptedModel, size: Size) -> None:
+    """COP-7, D-3: and the next question can be asked."""
     model.add(say("This will take a very long time to say.", middle=asyncio.Event()))
     async with page_of("owner", **size) as page:
         await open_copilot(page)

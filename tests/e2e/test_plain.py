@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from tests.conftest import Server
 from tests.e2e.conftest import SignedInPage
-from tests.e2e.steps import at_both_sizes, create_order, fits, make_orders, property_is
+from tests.e2e.steps import Size, at_both_sizes, create_order, fits, make_orders, property_is
 
 
 @at_both_sizes
 @pytest.mark.parametrize("overrides", [pytest.param({"ai_enabled": False}, id="AI off")])
-async def test_without_ai_the_drawer_says_so_and_everything_else_works(
-    page_of: SignedInPage, size: dict[str, object]
-) -> None:
+async def test_without_ai_the_drawer_says_so_and_everything_else_works(page_of: SignedInPage, size: Size) -> None:
     """D-22"""
     async with page_of("owner", **size) as page:
         await page.locator("[data-copilot-toggle]:visible").first.click()
@@ -36,9 +34,7 @@ async def test_a_dispatcher_is_told_how_to_turn_ai_on(page_of: SignedInPage) -> 
 
 
 @at_both_sizes
-async def test_work_orders_are_written_edited_and_deleted_without_javascript(
-    page_of: SignedInPage, size: dict[str, object]
-) -> None:
+async def test_work_orders_are_written_edited_and_deleted_without_javascript(page_of: SignedInPage, size: Size) -> None:
     """HTTP-5"""
     async with page_of("owner", java_script_enabled=False, **size) as page:
         await create_order(page, "Door closer bent")
@@ -55,7 +51,7 @@ async def test_work_orders_are_written_edited_and_deleted_without_javascript(
 
 @at_both_sizes
 async def test_the_copilot_is_asked_and_its_change_approved_without_javascript(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
+    server: Server, page_of: SignedInPage, size: Size
 ) -> None:
     """HTTP-5, COP-7: as plain pages."""
     [order_id] = await make_orders(server, "Door closer bent")
@@ -63,25 +59,26 @@ async def test_the_copilot_is_asked_and_its_change_approved_without_javascript(
         await page.locator("[data-copilot-toggle]:visible").first.click()
         await page.get_by_label("Message to the copilot").fill("set the door order to high priority")
         await page.get_by_role("button", name="Send").click()
-        await _reload_until(page, "A change waits for your decision.")
-        await page.get_by_role("link", name="Review it").click()
+        told = page.locator("noscript a[href='/app/approvals']")
+        await _reload_until(page, told)
+        await told.click()
         await page.get_by_role("link", name="Review", exact=True).click()
         await expect(page.get_by_role("heading", name="Change this work order?")).to_be_visible()
         await expect(page.get_by_role("row").filter(has_text="Priority").locator("ins")).to_contain_text("High")
         await page.get_by_role("button", name="Approve change").click()
         await page.wait_for_url("**/app/approvals")
         await page.goto("/app/copilot")
-        await _reload_until(page, "priority is now high")
+        await _reload_until(page, page.get_by_text("priority is now high"))
         await page.goto(f"/app/work-orders/{order_id}")
         await property_is(page, "Version", "2")
         await page.get_by_role("region", name="History").get_by_role("button", name="Undo").click()
         await property_is(page, "Version", "3")
 
 
-async def _reload_until(page: Page, text: str) -> None:
+async def _reload_until(page: Page, wanted: Locator) -> None:
     """A plain page shows what is new when it is loaded again."""
     for _ in range(100):
-        if await page.get_by_text(text).count():
+        if await wanted.count():
             return
         await page.reload()
-    raise AssertionError(f"never saw: {text} in {await page.locator('main').inner_text()} at {page.url}")
+    raise AssertionError(f"never seen: {wanted}")

@@ -1,4 +1,4 @@
-"""An approval that waits, seen from a browser: time, other windows, reloads, and the keyboard (COP-6, COP-7)."""
+"""An approval that waits, seen from a browser: time, other windows, reloads, and the keyboard (COP-7)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.e2e.conftest import OpenedPage, SignedInPage
 from tests.e2e.steps import (
     DESK,
     SLOW_MS,
+    Size,
     ask_for_a_change,
     at_both_sizes,
     conversation,
@@ -29,10 +30,8 @@ SHORT_LIFE = pytest.mark.parametrize(
 
 @SHORT_LIFE
 @at_both_sizes
-async def test_time_runs_out_while_one_watches(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
-) -> None:
-    """COP-6, D-6, scenario 2.8: it counts down, then says that time ran out, and nothing was changed."""
+async def test_time_runs_out_while_one_watches(server: Server, page_of: SignedInPage, size: Size) -> None:
+    """D-6, SEC-7, scenario 2.8: it counts down, then says that time ran out, and nothing was changed."""
     [order_id] = await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **size) as page:
         await page.goto(f"/app/work-orders/{order_id}")
@@ -50,7 +49,7 @@ async def test_time_runs_out_while_one_watches(
 async def test_a_browser_clock_that_is_ten_minutes_off_changes_nothing(
     server: Server, page_of: SignedInPage, minutes: int
 ) -> None:
-    """COP-6, D-6: the time left is the server's."""
+    """D-6: the time left is the server's."""
     await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **DESK) as page:
         await page.clock.install(time=datetime.now(UTC) + timedelta(minutes=minutes))
@@ -62,9 +61,7 @@ async def test_a_browser_clock_that_is_ten_minutes_off_changes_nothing(
 
 
 @at_both_sizes
-async def test_a_decision_in_one_window_is_seen_in_the_other(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
-) -> None:
+async def test_a_decision_in_one_window_is_seen_in_the_other(server: Server, page_of: SignedInPage, size: Size) -> None:
     """COP-7, D-2, scenario 1.7: card and modal of the other window say what was decided."""
     await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **size) as first:
@@ -86,7 +83,7 @@ async def test_a_decision_in_one_window_is_seen_in_the_other(
 async def test_later_is_later_also_after_a_reload_and_review_brings_it_back(
     server: Server, page_of: SignedInPage
 ) -> None:
-    """COP-6, scenario 2.1: put off, it does not jump at one again; it waits in the drawer with its count."""
+    """COP-7, scenario 2.1: put off, it does not jump at one again; it waits in the drawer with its count."""
     await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **DESK) as page:
         modal = await ask_for_a_change(page, "set the pump order to high priority")
@@ -138,7 +135,7 @@ async def test_the_keyboard_alone_leads_from_sign_in_to_an_approved_change(
 
 
 async def test_what_waits_can_be_extended_with_one_press(server: Server, page_of: SignedInPage) -> None:
-    """D-30, COP-6"""
+    """D-30, COP-7, scenario 2.2"""
     await make_orders(server, "Pump 3 leaks")
     async with page_of("owner", **DESK) as page:
         modal = await ask_for_a_change(page, "set the pump order to high priority")
@@ -150,7 +147,7 @@ async def test_what_waits_can_be_extended_with_one_press(server: Server, page_of
 
 
 async def _nothing_more_is_asked(page: Page) -> None:
-    """Scenario 2.2: while it waits, the box says so and Send is not offered."""
+    """While it waits, the box says so and Send is not offered."""
     await expect(page.get_by_role("button", name="Send")).to_be_hidden()
     await expect(page.get_by_label("Message to the copilot")).to_have_attribute(
         "placeholder", "Decide on the change above first"

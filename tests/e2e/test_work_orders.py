@@ -6,12 +6,12 @@ from playwright.async_api import Page, expect
 
 from tests.conftest import Server
 from tests.e2e.conftest import SignedInPage
-from tests.e2e.steps import DESK, at_both_sizes, create_order, fits, make_orders, property_is
+from tests.e2e.steps import DESK, Size, at_both_sizes, create_order, fits, make_orders, property_is
 
 
 @at_both_sizes
 async def test_a_work_order_is_written_down_and_stands_at_the_top_of_the_list(
-    page_of: SignedInPage, size: dict[str, object]
+    page_of: SignedInPage, size: Size
 ) -> None:
     """WO-2, WO-5, HTTP-5: a toast says so, once."""
     async with page_of("owner", **size) as page:
@@ -30,7 +30,7 @@ async def test_a_work_order_is_written_down_and_stands_at_the_top_of_the_list(
 
 @at_both_sizes
 async def test_what_was_typed_survives_a_conflict_and_what_changed_is_shown_field_by_field(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
+    server: Server, page_of: SignedInPage, size: Size
 ) -> None:
     """WO-6, HTTP-5: two windows, one version; the later one keeps its text, sees the other's, and may still save."""
     [order_id] = await make_orders(server, "Lift stops between floors")
@@ -59,7 +59,7 @@ async def test_what_was_typed_survives_a_conflict_and_what_changed_is_shown_fiel
 
 @at_both_sizes
 async def test_a_deletion_asks_first_and_cancel_keeps_the_order(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
+    server: Server, page_of: SignedInPage, size: Size
 ) -> None:
     """WO-7, HTTP-5"""
     [order_id] = await make_orders(server, "Old sign on the door")
@@ -82,7 +82,7 @@ async def test_a_deletion_asks_first_and_cancel_keeps_the_order(
 
 @at_both_sizes
 async def test_filters_stand_in_the_address_and_back_restores_list_and_place(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
+    server: Server, page_of: SignedInPage, size: Size
 ) -> None:
     """WO-4, HTTP-5: back and forward restore the filtered list and where one was in it."""
     await make_orders(server, *(f"Radiator {number:02} is cold" for number in range(18)), priority="high")
@@ -111,9 +111,7 @@ async def test_filters_stand_in_the_address_and_back_restores_list_and_place(
 
 
 @at_both_sizes
-async def test_the_search_narrows_the_list_while_one_types(
-    server: Server, page_of: SignedInPage, size: dict[str, object]
-) -> None:
+async def test_the_search_narrows_the_list_while_one_types(server: Server, page_of: SignedInPage, size: Size) -> None:
     """WO-4, HTTP-5: `/` goes there; the address follows; the words can be taken away again."""
     await make_orders(server, "Boiler pressure low", "Window handle loose")
     async with page_of("owner", **size) as page:

@@ -166,4 +166,4 @@ def attention() -> dict[str, Any]:
         suggestion = Thing(**(values | {"created_at": before(hours=number)} | fields))
         return Thing(suggestion=suggestion, order=order(number, "Pump leaks", priority="low"))
 
-    return {"items": [item(1), item(2, applied=True), item(3, suggested_priority="low")]}
+    return {"items": [item(1), item(2, applied=True), item(3, suggested_priority="low")], "top": 0}

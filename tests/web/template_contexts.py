@@ -155,6 +155,6 @@ def _agents(page: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("agents/_entry.html", {"entry": agents.entry(), "now": page["now"]}),
         ("agents/_entry.html", {"entry": agents.said(), "now": page["now"]}),
         ("triage/attention.html", page | agents.attention()),
-        ("triage/attention.html", page | {"items": []}),
-        ("triage/_attention.html", page | agents.attention()),
+        ("triage/attention.html", page | {"items": [], "top": 0}),
+        ("triage/_attention.html", page | agents.attention() | {"top": 2}),
     ]

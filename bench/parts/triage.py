@@ -1,0 +1,186 @@
+"""Part three: how many events workers get through beside bare claims, and how soon a new order is picked up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bson import ObjectId
+from pymongo import MongoClient
+
+from app.governance.models import AgentConfig
+from app.work_orders.creation_events import ORDER_CREATED
+from app.work_orders.documents import order_row
+from app.work_orders.schemas import HistoryMark, Order
+from bench.crowd import people, signed_in
+from bench.measure import percentile
+from bench.plan import Plan
+from bench.report import Goal, Row
+from bench.stage import BenchError, Program, Stage, desk_web, served, started
+from bench.visitor import create_orders
+
+_DATABASE = "bench_triage"
+_WORKERS = (1, 2, 4)
+_LANES = 2
+_AHEAD_S = 6.0
+"""Every process must be up before the events are due."""
+_DRAIN_S = 120.0
+
+Database = Any
+
+
+def run(at: Stage, plan: Plan) -> list[Row]:
+    """The rows of the part. Raises `BenchError`."""
+    owner = asyncio.run(people(at, _DATABASE, 1))[0]
+    with MongoClient[dict[str, Any]](at.mongodb_uri, tz_aware=True) as client, served(at, "bench.model") as model:
+        database = client[_DATABASE]
+        _open_policy(database)
+        return [*_throughput(at, plan, database, owner, model), *_pick_up(at, plan, database, owner, model)]
+
+
+def _open_policy(database: Database) -> None:
+    now = datetime.now(UTC)
+    policy = AgentConfig.model_construct(name="triage", daily_action_cap=1_000_000, updated_at=now, created_at=now)
+    database["agentconfigs"].insert_one(policy.model_dump(by_alias=True, exclude={"id"}))
+
+
+def _throughput(at: Stage, plan: Plan, database: Database, owner: ObjectId, model: Program) -> Iterator[Row]:
+    for workers in _WORKERS:
+        bare = _claims_per_s(at, plan, database, owner, workers, settle=False)
+        settled = _claims_per_s(at, plan, database, owner, workers, settle=True)
+        passes = _passes_per_s(at, plan, database, owner, workers, model)
+        what, each = f"{workers} worker{'s' if workers > 1 else ''}", f"{plan.events} events, {_LANES} lanes each"
+        remark = "whole passes with an instant model: gate, run, money, proposal, suggestion, settlement; " + each
+        yield _told(Row(f"passes over bare claims, {what}", passes / bare, goal=Goal("≥", 0.5), remark=remark))
+        remark = f"the same passes over a bare loop that claims and settles and does nothing between; {each}"
+        yield _told(Row(f"passes over claim and settle, {what}", passes / settled, remark=remark))
+
+
+def _claims_per_s(
+    at: Stage, plan: Plan, database: Database, owner: ObjectId, workers: int, *, settle: bool
+) -> float:
+    due = _make_events(database, owner, plan.events)
+    extra = {"AGENT_CONCURRENCY": str(_LANES), "START_AT": str(due.timestamp()), "SETTLE": "1" if settle else "0"}
+    environment = at.environment(_DATABASE, None, extra)
+    with ExitStack() as running:
+        programs = [
+            running.enter_context(started(at, f"claims{number}", ["bench.claims"], environment))
+            for number in range(workers)
+        ]
+        _wait(programs, lambda: database["outboxevents"].count_documents({"claimedAt": None}) == 0)
+        _wait(programs, lambda: all(program.process.poll() == 0 for program in programs))
+        return _rate(database, plan.events, "updatedAt" if settle else "claimedAt")
+
+
+def _passes_per_s(
+    at: Stage, plan: Plan, database: Database, owner: ObjectId, workers: int, model: Program
+) -> float:
+    _make_events(database, owner, plan.events)
+    with ExitStack() as running:
+        programs = [running.enter_context(_worker(at, model, number)) for number in range(workers)]
+        _wait(programs, lambda: database["outboxevents"].count_documents({"status": "done"}) == plan.events)
+        assert database["triagesuggestions"].count_documents({}) == plan.events, "each event has its suggestion"
+        return _rate(database, plan.events, "updatedAt")
+
+
+def _worker(at: Stage, model: Program, number: int) -> AbstractContextManager[Program]:
+    extra = _triage_settings(model) | {"AGENT_POLL_INTERVAL_MS": "200"}
+    return started(at, f"worker{number}", ["app.cli", "worker"], at.environment(_DATABASE, None, extra))
+
+
+def _triage_settings(model: Program) -> dict[str, str]:
+    return {
+        "AI_ENABLED": "true",
+        "AI_ALLOW_LOCAL_PROVIDER": "true",
+        "AI_BASE_URL": f"{model.url}/v1",
+        "AI_MODEL": "bench",
+        "AGENT_CONCURRENCY": str(_LANES),
+        "AGENT_DAILY_SPEND_USD": "100000",
+        "AI_GLOBAL_DAILY_SPEND_USD": "100000",
+    }
+
+
+def _make_events(database: Database, owner: ObjectId, count: int) -> datetime:
+    """Fresh orders and their events, all due at one moment a little ahead, which is returned."""
+    for name in ("workorders", "outboxevents", "triagesuggestions", "agentruns", "agentmessages", "agenttoolcalls"):
+        database[name].delete_many({})
+    now = datetime.now(UTC).replace(microsecond=0)
+    due = now + timedelta(seconds=_AHEAD_S)
+    orders = [_order(owner, number, now) for number in range(count)]
+    database["workorders"].insert_many(
+        [order_row(order, [HistoryMark(None, owner, now, 1, "person", "created", [])]) for order in orders]
+    )
+    database["outboxevents"].insert_many([_event(order.id, now, due) for order in orders])
+    return due
+
+
+def _order(owner: ObjectId, number: int, now: datetime) -> Order:
+    return Order(
+        id=ObjectId(),
+        title=f"Pump {number} leaks",
+        description="Puddle under P-204 since Monday.",
+        priority="low",
+        status="pending",
+        owner=owner,
+        version=1,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _event(order_id: ObjectId, now: datetime, due: datetime) -> dict[str, Any]:
+    return {
+        "type": ORDER_CREATED,
+        "payloadRef": str(order_id),
+        "status": "pending",
+        "attempts": 0,
+        "createdAt": now,
+        "updatedAt": now,
+        "claimedAt": None,
+        "leasedUntil": None,
+        "availableAt": due,
+    }
+
+
+def _rate(database: Database, count: int, ended: str) -> float:
+    """Events per second from the first claim to the last end."""
+    first = database["outboxevents"].find_one(sort=[("claimedAt", 1)])["claimedAt"]
+    last = database["outboxevents"].find_one(sort=[(ended, -1)])[ended]
+    return float(count / max(0.001, (last - first).total_seconds()))
+
+
+def _wait(programs: Sequence[Program], done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _AHEAD_S + _DRAIN_S
+    while not done():
+        for program in programs:
+            program.require_well()
+        if time.monotonic() > deadline:
+            raise BenchError("The workers did not get through their events in time.")
+        time.sleep(0.2)
+
+
+def _pick_up(at: Stage, plan: Plan, database: Database, owner: ObjectId, model: Program) -> Iterator[Row]:
+    """One idle worker with the settings it ships with; orders come one by one."""
+    _make_events(database, owner, 1)
+    settings, headers = _triage_settings(model), signed_in(at, _DATABASE, owner)
+    worker = started(at, "worker0", ["app.cli", "worker"], at.environment(_DATABASE, None, settings))
+    with desk_web(at, _DATABASE, **settings) as web, worker as running:
+        _wait([running], lambda: database["outboxevents"].count_documents({"status": "done"}) == 1)
+        for _ in range(plan.pickups):
+            create_orders(f"{web.url}/api/v1/work-orders", headers, 1)
+            time.sleep(0.05)
+        _wait([running], lambda: database["outboxevents"].count_documents({"status": "done"}) == plan.pickups + 1)
+    rows = database["outboxevents"].find({}, sort=[("createdAt", 1)]).skip(1)
+    delays = [(row["claimedAt"] - row["createdAt"]).total_seconds() * 1000 for row in rows]
+    remark = f"from the event's creation to its claim, {plan.pickups} orders one by one, one idle worker, woken by Redis"
+    yield _told(Row("pick-up delay p50", percentile(delays, 50), "ms", remark=remark))
+    yield _told(Row("pick-up delay p99", percentile(delays, 99), "ms", remark=remark))
+
+
+def _told(row: Row) -> Row:
+    print(f"  {row.what}: {row.shown()}", flush=True)
+    return row
