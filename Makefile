@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 TEMPLATES := $(wildcard templates)
 
-.PHONY: run test setup check format requirements screenshot demo-reset lock clean
+.PHONY: run test bench setup check format requirements screenshot demo-reset lock clean
 
 run: $(LOCAL)
 	@exec $(PY) -m app.cli up
@@ -17,6 +17,10 @@ test: $(DEV)
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
 	echo "make test: the browser tests need Chromium: apt-get install chromium"; exit 1
 	@$(PY) -m pytest -n auto $(ARGS)
+
+# Measures the desk beside bare programs: needs wrk, and a quiet machine. ARGS="desk --orders 100000" takes a part of it.
+bench: $(DEV)
+	@$(PY) -m bench $(ARGS)
 
 setup: $(DEV)
 	@echo "Everything is installed. Next: make run, make test or make check."
@@ -56,7 +60,7 @@ lock:
 # What was built; the data of the desk under .desk stays (make demo-reset renews it).
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find app worker tests -type d -name __pycache__ -prune -exec rm -rf {} +
+	find app worker bench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(PY):
 	@for python in $(PYTHON) python3.11 python3.12 python3.13 python3; do \

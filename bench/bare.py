@@ -101,7 +101,7 @@ class Bare:
             projection=ORDER_FIELDS,
             return_document=ReturnDocument.AFTER,
         )
-        return _json(200, _public(row, person))
+        return _json(200, _public(row, person)) if row else _json(409, {"error": "stale"})
 
     async def _person(self, user_id: ObjectId) -> Row:
         person = await self._users.find_one({"_id": user_id, "isActive": {"$ne": False}}, _PERSON)

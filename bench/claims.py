@@ -35,7 +35,10 @@ async def _lane(database: Database, settle: bool) -> int:
             return made
         made += 1
         if settle:
-            done = {"$set": {"status": "done", "updatedAt": datetime.now(UTC)}, "$unset": {"availableAt": "", "claim": ""}}
+            done = {
+                "$set": {"status": "done", "updatedAt": datetime.now(UTC)},
+                "$unset": {"availableAt": "", "claim": ""},
+            }
             await events.update_one({"_id": row["_id"], "claim": claim}, done)
 
 

@@ -55,9 +55,7 @@ def hear(at: Stage, asks: list[Ask], *, spread_s: float = 0.0) -> list[Heard]:
 async def _all(job: dict[str, Any]) -> list[dict[str, Any]]:
     pause = job["spread_s"] / max(1, len(job["asks"]))
     async with asyncio.timeout(_STREAM_S), asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(_one(Ask(**ask), number * pause)) for number, ask in enumerate(job["asks"])
-        ]
+        tasks = [group.create_task(_one(Ask(**ask), number * pause)) for number, ask in enumerate(job["asks"])]
     return [asdict(task.result()) for task in tasks]
 
 

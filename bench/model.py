@@ -46,6 +46,7 @@ async def app(scope: Any, receive: Receive, send: Send) -> None:
     if kind == "tokens":
         await _streamed(send, _tokens(count, rate))
         return
+    message: dict[str, Any]
     if kind == "steps" and done < count:
         message = {"content": None, "tool_calls": [_call(done)]}
     else:

@@ -60,7 +60,7 @@ def _person(email: str, role: str, password_hash: str) -> dict[str, Any]:
         "_id": ObjectId(),
         "email": email,
         "passwordHash": password_hash,
-        "name": email.split("@")[0].capitalize(),
+        "name": email.split("@", maxsplit=1)[0].capitalize(),
         "role": role,
         "isActive": True,
         "aiEnabled": True,

@@ -8,7 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Sizes of a run. `orders` is the large list, `few_orders` the small one it is compared with."""
+    """Sizes of a run. `orders` is the large list, `few_orders` the small one it is compared with.
+
+    `head_start_s` is what each worker gets to be up before its events are due.
+    """
 
     folder: Path
     orders: int = 1_000_000
@@ -23,6 +26,9 @@ class Plan:
     stream_rate: int = 2
     tool_steps: int = 20
     tool_rounds: int = 5
+    frameworks: bool = True
+    workers: tuple[int, ...] = (1, 2, 4)
+    head_start_s: float = 4.0
     events: int = 600
     pickups: int = 200
 
@@ -46,6 +52,8 @@ def tiny(folder: Path) -> Plan:
         stream_tokens=5,
         tool_steps=2,
         tool_rounds=1,
+        workers=(1,),
+        head_start_s=2.0,
         events=10,
         pickups=3,
     )

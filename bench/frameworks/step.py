@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from bson import ObjectId
@@ -44,7 +44,7 @@ class OrderTool:
             arguments = {"search": search}
             digest = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()
             record = {"tool": "list_my_work_orders", "args": arguments, "argsHash": digest, "result": result}
-            await self._calls.insert_one(record | {"createdAt": datetime.now(timezone.utc)})
+            await self._calls.insert_one(record | {"createdAt": datetime.now(UTC)})
         return result
 
 

@@ -6,6 +6,9 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
 from statistics import median
 
 from bson import ObjectId
@@ -13,7 +16,7 @@ from bson import ObjectId
 from bench.crowd import new_session, people, signed_in
 from bench.frameworks.environment import FRAMEWORKS, frameworks_python, step_ms
 from bench.listeners import Ask, Heard, hear
-from bench.measure import by_turns, percentile, ratio
+from bench.measure import Sample, by_turns, percentile, ratio
 from bench.model import ask_for_steps, ask_for_tokens
 from bench.plan import Plan
 from bench.report import Goal, Row
@@ -50,7 +53,7 @@ class House:
 
 def run(at: Stage, plan: Plan) -> list[Row]:
     """The rows of the part. Raises `BenchError`."""
-    python = frameworks_python(plan.folder)
+    python = frameworks_python(plan.folder) if plan.frameworks else None
     users = asyncio.run(people(at, _DATABASE, plan.streams))
     with served(at, "bench.model") as model, desk_web(at, _DATABASE, **_copilot_settings(model)) as web:
         house = House(at, web, model, users)
@@ -58,7 +61,7 @@ def run(at: Stage, plan: Plan) -> list[Row]:
             *_answers(house, plan, _PACE, f"{plan.tokens} tokens at {_PACE} a second"),
             *_answers(house, plan, 0, f"{plan.tokens} tokens at once"),
             *_crowd(house, plan),
-            *_tool_step(house, plan, str(python)),
+            *_tool_step(house, plan, python),
         ]
 
 
@@ -140,15 +143,16 @@ class _Peak:
                 return
 
 
-def _tool_step(house: House, plan: Plan, python: str) -> Iterator[Row]:
+def _tool_step(house: House, plan: Plan, python: Path | None) -> Iterator[Row]:
     create_orders(f"{house.web.url}/api/v1/work-orders", house.cookies(0), plan.tool_steps, "Pump {} leaks")
-    sides = [lambda: _desk_step_ms(house, plan)]
-    for framework in FRAMEWORKS:
-        for record in ("1", "0"):
-            environment = _framework_settings(house, plan, record)
-            sides.append(lambda f=framework, e=environment: step_ms(python, f, e))  # type: ignore[misc]
+    sides: list[Sample] = [partial(_desk_step_ms, house, plan)]
+    for framework, record in product(FRAMEWORKS, ("1", "0")) if python else ():
+        sides.append(partial(step_ms, str(python), framework, _framework_settings(house, plan, record)))
     samples = by_turns(plan.tool_rounds, *sides)
     spent = f"{plan.tool_steps} steps of a run, less a run without"
+    yield _told(Row("tool step of the desk", median(samples[0]), "ms", remark=f"one read; {spent}"))
+    if python is None:
+        return
     for place, framework in enumerate(FRAMEWORKS):
         recorded, alone = samples[1 + 2 * place], samples[2 + 2 * place]
         remark = f"same model server, same query, one journaled record of each call there; {spent}"

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,22 +25,29 @@ from bench.stage import BenchError, Program, Stage, desk_web, served, started
 from bench.visitor import create_orders
 
 _DATABASE = "bench_triage"
-_WORKERS = (1, 2, 4)
 _LANES = 2
-_AHEAD_S = 6.0
-"""Every process must be up before the events are due."""
-_DRAIN_S = 120.0
+_DRAIN_S = 180.0
 
 Database = Any
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Where the events lie, whose orders they are about, and the model that judges them."""
+
+    at: Stage
+    database: Database
+    owner: ObjectId
+    model: Program
 
 
 def run(at: Stage, plan: Plan) -> list[Row]:
     """The rows of the part. Raises `BenchError`."""
     owner = asyncio.run(people(at, _DATABASE, 1))[0]
     with MongoClient[dict[str, Any]](at.mongodb_uri, tz_aware=True) as client, served(at, "bench.model") as model:
-        database = client[_DATABASE]
-        _open_policy(database)
-        return [*_throughput(at, plan, database, owner, model), *_pick_up(at, plan, database, owner, model)]
+        house = House(at, client[_DATABASE], owner, model)
+        _open_policy(house.database)
+        return [*_throughput(house, plan), *_pick_up(house, plan)]
 
 
 def _open_policy(database: Database) -> None:
@@ -48,11 +56,11 @@ def _open_policy(database: Database) -> None:
     database["agentconfigs"].insert_one(policy.model_dump(by_alias=True, exclude={"id"}))
 
 
-def _throughput(at: Stage, plan: Plan, database: Database, owner: ObjectId, model: Program) -> Iterator[Row]:
-    for workers in _WORKERS:
-        bare = _claims_per_s(at, plan, database, owner, workers, settle=False)
-        settled = _claims_per_s(at, plan, database, owner, workers, settle=True)
-        passes = _passes_per_s(at, plan, database, owner, workers, model)
+def _throughput(house: House, plan: Plan) -> Iterator[Row]:
+    for workers in plan.workers:
+        bare = _claims_per_s(house, plan, workers, settle=False)
+        settled = _claims_per_s(house, plan, workers, settle=True)
+        passes = _passes_per_s(house, plan, workers)
         what, each = f"{workers} worker{'s' if workers > 1 else ''}", f"{plan.events} events, {_LANES} lanes each"
         remark = "whole passes with an instant model: gate, run, money, proposal, suggestion, settlement; " + each
         yield _told(Row(f"passes over bare claims, {what}", passes / bare, goal=Goal("≥", 0.5), remark=remark))
@@ -60,10 +68,8 @@ def _throughput(at: Stage, plan: Plan, database: Database, owner: ObjectId, mode
         yield _told(Row(f"passes over claim and settle, {what}", passes / settled, remark=remark))
 
 
-def _claims_per_s(
-    at: Stage, plan: Plan, database: Database, owner: ObjectId, workers: int, *, settle: bool
-) -> float:
-    due = _make_events(database, owner, plan.events)
+def _claims_per_s(house: House, plan: Plan, workers: int, *, settle: bool) -> float:
+    due = _make_events(house, plan.events, workers * plan.head_start_s)
     extra = {"AGENT_CONCURRENCY": str(_LANES), "START_AT": str(due.timestamp()), "SETTLE": "1" if settle else "0"}
     environment = at.environment(_DATABASE, None, extra)
     with ExitStack() as running:
@@ -76,19 +82,17 @@ def _claims_per_s(
         return _rate(database, plan.events, "updatedAt" if settle else "claimedAt")
 
 
-def _passes_per_s(
-    at: Stage, plan: Plan, database: Database, owner: ObjectId, workers: int, model: Program
-) -> float:
-    _make_events(database, owner, plan.events)
+def _passes_per_s(house: House, plan: Plan, workers: int) -> float:
+    _make_events(house, plan.events, workers * plan.head_start_s)
     with ExitStack() as running:
-        programs = [running.enter_context(_worker(at, model, number)) for number in range(workers)]
+        programs = [running.enter_context(_worker(house, number)) for number in range(workers)]
         _wait(programs, lambda: database["outboxevents"].count_documents({"status": "done"}) == plan.events)
         assert database["triagesuggestions"].count_documents({}) == plan.events, "each event has its suggestion"
         return _rate(database, plan.events, "updatedAt")
 
 
-def _worker(at: Stage, model: Program, number: int) -> AbstractContextManager[Program]:
-    extra = _triage_settings(model) | {"AGENT_POLL_INTERVAL_MS": "200"}
+def _worker(house: House, number: int) -> AbstractContextManager[Program]:
+    extra = _triage_settings(house.model) | {"AGENT_POLL_INTERVAL_MS": "200"}
     return started(at, f"worker{number}", ["app.cli", "worker"], at.environment(_DATABASE, None, extra))
 
 
@@ -104,12 +108,12 @@ def _triage_settings(model: Program) -> dict[str, str]:
     }
 
 
-def _make_events(database: Database, owner: ObjectId, count: int) -> datetime:
-    """Fresh orders and their events, all due at one moment a little ahead, which is returned."""
+def _make_events(house: House, count: int, ahead_s: float) -> datetime:
+    """Fresh orders and their events, all due at one moment `ahead_s` from now, which is returned."""
     for name in ("workorders", "outboxevents", "triagesuggestions", "agentruns", "agentmessages", "agenttoolcalls"):
         database[name].delete_many({})
     now = datetime.now(UTC).replace(microsecond=0)
-    due = now + timedelta(seconds=_AHEAD_S)
+    due = now + timedelta(seconds=ahead_s)
     orders = [_order(owner, number, now) for number in range(count)]
     database["workorders"].insert_many(
         [order_row(order, [HistoryMark(None, owner, now, 1, "person", "created", [])]) for order in orders]
@@ -154,7 +158,7 @@ def _rate(database: Database, count: int, ended: str) -> float:
 
 
 def _wait(programs: Sequence[Program], done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _AHEAD_S + _DRAIN_S
+    deadline = time.monotonic() + _DRAIN_S
     while not done():
         for program in programs:
             program.require_well()
@@ -163,10 +167,10 @@ def _wait(programs: Sequence[Program], done: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _pick_up(at: Stage, plan: Plan, database: Database, owner: ObjectId, model: Program) -> Iterator[Row]:
+def _pick_up(house: House, plan: Plan) -> Iterator[Row]:
     """One idle worker with the settings it ships with; orders come one by one."""
-    _make_events(database, owner, 1)
-    settings, headers = _triage_settings(model), signed_in(at, _DATABASE, owner)
+    _make_events(house, 1, 0.0)
+    settings, headers = _triage_settings(house.model), signed_in(house.at, _DATABASE, house.owner)
     worker = started(at, "worker0", ["app.cli", "worker"], at.environment(_DATABASE, None, settings))
     with desk_web(at, _DATABASE, **settings) as web, worker as running:
         _wait([running], lambda: database["outboxevents"].count_documents({"status": "done"}) == 1)
@@ -176,7 +180,9 @@ def _pick_up(at: Stage, plan: Plan, database: Database, owner: ObjectId, model: 
         _wait([running], lambda: database["outboxevents"].count_documents({"status": "done"}) == plan.pickups + 1)
     rows = database["outboxevents"].find({}, sort=[("createdAt", 1)]).skip(1)
     delays = [(row["claimedAt"] - row["createdAt"]).total_seconds() * 1000 for row in rows]
-    remark = f"from the event's creation to its claim, {plan.pickups} orders one by one, one idle worker, woken by Redis"
+    remark = (
+        f"from the event's creation to its claim, {plan.pickups} orders one by one, one idle worker, woken by Redis"
+    )
     yield _told(Row("pick-up delay p50", percentile(delays, 50), "ms", remark=remark))
     yield _told(Row("pick-up delay p99", percentile(delays, 99), "ms", remark=remark))
 

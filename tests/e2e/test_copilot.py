@@ -48,6 +48,20 @@ async def test_the_answer_is_shown_while_it_comes(page_of: SignedInPage, model: 
         await expect(page.get_by_role("button", name="Send")).to_be_enabled()
 
 
+async def test_a_question_is_answered_from_one_s_own_orders(server: Server, page_of: SignedInPage) -> None:
+    """COP-6: what was looked through is said in words; another's orders are not in it."""
+    await make_orders(server, "Pump 3 leaks", "Gate motor hums")
+    await make_orders(server, "Lift stops between floors", who="stranger")
+    async with page_of("owner", **DESK) as page:
+        await open_copilot(page)
+        await ask(page, "show my pending orders")
+        said = conversation(page).locator(".bot").last
+        await expect(said).to_contain_text("Pump 3 leaks", timeout=SLOW_MS)
+        await expect(said).to_contain_text("Gate motor hums")
+        await expect(said).not_to_contain_text("Lift stops")
+        await expect(conversation(page).locator(".tool").last).to_contain_text("2 found")
+
+
 @at_both_sizes
 async def test_two_changes_in_a_row_are_approved_and_the_page_behind_follows_each(
     server: Server, page_of: SignedInPage, size: Size
