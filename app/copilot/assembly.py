@@ -117,7 +117,16 @@ def open_copilot(
     hub = EventHub(redis, prefix)
     presence = Presence(redis, prefix, kept_ms=3 * settings.ai_sse_keepalive_ms)
     engine = RunEngine(
-        runs, loop, execution, endings, accounts=people, ledger=ledger, presence=presence, hub=hub, settings=settings
+        runs,
+        loop,
+        execution,
+        endings,
+        accounts=people,
+        ledger=ledger,
+        presence=presence,
+        hub=hub,
+        clock=clock,
+        settings=settings,
     )
     tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
     approvals = Approvals(

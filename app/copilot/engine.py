@@ -14,9 +14,11 @@ from bson import ObjectId
 from app.accounts.service import AccountsService
 from app.copilot.endings import Endings
 from app.copilot.execution import Execution
+from app.copilot.expiry import ExpiryTimers
 from app.copilot.hub import EventHub
 from app.copilot.loop import Ending, RunLoop, Waiting, to_its_end
 from app.copilot.presence import Presence
+from app.core.clock import Clock
 from app.core.logging import get_logger
 from app.core.settings import Settings
 from app.governance.errors import BudgetExceeded
@@ -48,6 +50,7 @@ class RunEngine:
         ledger: SpendLedger,
         presence: Presence,
         hub: EventHub,
+        clock: Clock,
         settings: Settings,
     ) -> None:
         self._runs = runs
@@ -57,6 +60,7 @@ class RunEngine:
         self._accounts = accounts
         self._ledger = ledger
         self._presence = presence
+        self._expiries = ExpiryTimers(runs, endings, clock)
         self._hub = hub
         hub.on_stop(self._stop_here)
         self._grace_s = settings.ai_disconnect_grace_ms / 1000
@@ -77,6 +81,7 @@ class RunEngine:
             with contextlib.suppress(asyncio.CancelledError):
                 await sweeper
             await self._finish_tasks()
+            await self._expiries.close()
 
     def carry_on(self, run: AgentRun, *, attended: bool = False) -> None:
         """Works on a run that this process holds, in the background. An attended one has somebody who watches (D-3)."""
@@ -170,6 +175,7 @@ class RunEngine:
     async def _park(self, run: AgentRun, call_id: ObjectId) -> None:
         """Waits for a decision, which may have come in this very moment: then nobody else would wake the run."""
         await self._runs.park(run, call_id)
+        self._expiries.start(call_id)
         await self._look_after_parked(run.id, call_id)
 
     async def _beat(self, run: AgentRun, *, attended: bool) -> None:

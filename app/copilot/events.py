@@ -124,6 +124,11 @@ def stream_key(prefix: str, run_id: str) -> str:
     return f"{prefix}:run:{run_id}:events"
 
 
+def count_key(prefix: str, run_id: str) -> str:
+    """How many events were told; there from the run's beginning on."""
+    return f"{stream_key(prefix, run_id)}:n"
+
+
 def wake_channel(prefix: str, run_id: str) -> str:
     return f"{prefix}:run:{run_id}:wake"
 
@@ -161,7 +166,7 @@ class EventLog:
     async def begin(self, run_id: ObjectId) -> None:
         """Says that nothing of the run was told yet: its first event is number 1."""
         try:
-            await self._redis.set(f"{stream_key(self._prefix, str(run_id))}:n", 0, ex=KEPT_WORKING_S, nx=True)
+            await self._redis.set(count_key(self._prefix, str(run_id)), 0, ex=KEPT_WORKING_S, nx=True)
         except (RedisError, OSError, TimeoutError) as error:
             log.warning("stream_not_begun", run_id=str(run_id), error=type(error).__name__)
 
@@ -175,7 +180,7 @@ class EventLog:
         kept = KEPT_ENDED_S if is_last(event) else KEPT_WORKING_S
         try:
             await self._append(
-                keys=[key, f"{key}:n", f"{key}:seen"],
+                keys=[key, count_key(self._prefix, str(run_id)), f"{key}:seen"],
                 args=[
                     body,
                     identity(event, again),

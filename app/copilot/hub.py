@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ from bson import ObjectId
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
-from app.copilot.events import Entry, read_entry, stream_key, wake_channel
+from app.copilot.entry_ids import after, is_entry_id
+from app.copilot.events import Entry, count_key, read_entry, stream_key, wake_channel
 from app.core.logging import get_logger
 from app.core.redis import RedisClient
 
@@ -26,7 +26,6 @@ log = get_logger(__name__)
 RING = 256
 _READ_AT_ONCE = 256
 _RECONNECT_AFTER_S = 0.5
-_ENTRY_ID = re.compile(r"\d{1,15}-\d{1,15}\Z")
 START = "0-0"
 
 
@@ -54,20 +53,6 @@ class _Channel:
     def tell(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
-
-
-def after(entry_id: str, other: str) -> bool:
-    """Whether `entry_id` comes after `other` in the stream's order."""
-    return _place(entry_id) > _place(other)
-
-
-def _place(entry_id: str) -> tuple[int, int]:
-    ms, _, sequence = entry_id.partition("-")
-    return int(ms), int(sequence)
-
-
-def is_entry_id(text: str) -> bool:
-    return _ENTRY_ID.match(text) is not None
 
 
 def _read_all(rows: Sequence[tuple[str, dict[str, str]]]) -> list[Entry]:
@@ -111,8 +96,8 @@ class EventHub:
         return _read_all(rows)
 
     async def exists(self, run_id: str) -> bool:
-        """Whether the run's stream is still in Redis."""
-        return bool(await self._redis.exists(stream_key(self._prefix, run_id)))
+        """Whether the run's stream, which may have no event yet, is still in Redis."""
+        return bool(await self._redis.exists(count_key(self._prefix, run_id)))
 
     async def knows(self, run_id: str, entry_id: str) -> bool:
         """Whether the stream still reaches back to `entry_id`: a future or foreign cursor is not known."""

@@ -8,6 +8,8 @@ from datetime import datetime
 
 from app.copilot.events import END, Entry, RunEvent, Token, ToolApprovalRequired, ToolCallStart, identity, is_last
 
+LATE_S = 0.9
+
 
 @dataclass(slots=True)
 class Told:
@@ -18,13 +20,26 @@ class Told:
     expiries: dict[str, datetime] = field(default_factory=dict)
     behind: bool = False
     """Text was left out that only MongoDB can tell, once its step is there."""
+    looks: int = 0
+    """How often the record was looked at since the last event."""
+    missing_since: float | None = None
 
     @property
     def ended(self) -> bool:
         """Whether the run's last event was told."""
         return END in self.identities
 
+    def is_late(self, missing: bool, now: float) -> bool:
+        """Whether something has been missing from a quiet stream for long enough to be lost. `now` in seconds."""
+        self.looks += 1
+        if not missing:
+            self.missing_since = None
+            return False
+        self.missing_since = self.missing_since or now
+        return now - self.missing_since >= LATE_S
+
     def note(self, event: RunEvent) -> None:
+        self.looks, self.missing_since = 0, None
         if isinstance(event, Token):
             self.characters += len(event.content)
             return

@@ -19,6 +19,9 @@ from app.runs.models import AgentRun
 from app.runs.service import RunService
 
 NO_ID = ""
+_TICK_S = 1.0
+_LOOKS = 3
+"""How often the record is looked at in a quiet stream, before only the pings do."""
 
 
 class Watching:
@@ -67,21 +70,38 @@ class Watching:
         if await self._stream_is_gone(run_id):
             async for entry in self._fill(run_id, told):
                 yield entry
-        async with aclosing(self._hub.watch(str(run_id), start, self._silence_s)) as tidings:  # type: ignore[type-var]
+        tick_s, pinged_at = min(_TICK_S, self._silence_s), time.monotonic()
+        async with aclosing(self._hub.watch(str(run_id), start, tick_s)) as tidings:  # type: ignore[type-var]
             async for item in tidings:
+                if isinstance(item, Silence):
+                    due = time.monotonic() - pinged_at >= self._silence_s
+                    if due or told.looks < _LOOKS:
+                        async for entry in self._fill(run_id, told, late=True):
+                            yield entry
+                    if due:
+                        pinged_at = time.monotonic()
+                        yield item
+                    continue
+                pinged_at = time.monotonic()
                 if not isinstance(item, Entry) or told.lacks_what_precedes(item):
                     async for entry in self._fill(run_id, told, end=not isinstance(item, Entry)):
                         yield entry
-                if isinstance(item, Silence):
-                    yield item
-                elif isinstance(item, Entry) and (news := told.news_in(item)):
+                if isinstance(item, Entry) and (news := told.news_in(item)):
                     told.note(news.event)
                     yield news
 
-    async def _fill(self, run_id: ObjectId, told: Told, *, end: bool = True) -> AsyncIterator[Entry]:
-        """What MongoDB knows beyond what was told; with the run's end, or without where the stream brings it."""
+    async def _fill(
+        self, run_id: ObjectId, told: Told, *, end: bool = True, late: bool = False
+    ) -> AsyncIterator[Entry]:
+        """What MongoDB knows beyond what was told; with the run's end, or without where the stream brings it.
+
+        `late`: only what the stream has not brought for a while; each event is on record a moment before it is there.
+        """
         run: AgentRun = await self._runs.get(run_id)
-        for event in told.missing(replay(run, await self._runs.calls_of([run_id]))):
+        missing = told.missing(replay(run, await self._runs.calls_of([run_id])))
+        if late and not told.is_late(bool(missing), time.monotonic()):
+            return
+        for event in missing:
             if end or not is_last(event):
                 told.note(event)
                 yield Entry(NO_ID, 0, event)

@@ -7,6 +7,7 @@ of the HTTP library are never chained: their requests hold the key.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from app.llm.ssrf import AddressRefused, check_base_url, public_client
 MAX_RESPONSE_BYTES = 2 * 1024 * 1024
 MAX_REFUSAL_BYTES = 64 * 1024
 MAX_ATTEMPTS = 4
+_REST_S = 0.05
+"""How long the end of a response may take once its answer is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class OpenAICompatProvider:
             while not answer.done and (chunk := await _next(body, answer)):
                 for text in answer.feed(chunk):
                     yield text
+            await body.finish()
             for delta in answer.end():
                 yield delta
 
@@ -187,6 +191,13 @@ class _Body:
         while chunk := await self.read():
             parts.append(chunk)
         return b"".join(parts)
+
+    async def finish(self) -> None:
+        """Reads what may follow the answer's own end, so that the connection serves the next step too."""
+        with contextlib.suppress(ProviderUnavailable, TimeoutError):
+            async with asyncio.timeout(_REST_S):
+                while await self.read():
+                    pass
 
     async def aclose(self) -> None:
         await self._response.aclose()

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from bson import ObjectId
-from pymongo import ASCENDING, DESCENDING, ReturnDocument
+from pymongo import ASCENDING, DESCENDING, ReturnDocument, WriteConcern
 from pymongo.errors import BulkWriteError
 
 from app.core.mongo import Database
@@ -22,7 +22,8 @@ class RunRepository:
 
     def __init__(self, database: Database) -> None:
         self._runs = database["agentruns"]
-        self._messages = database["agentmessages"]
+        # Copies of what the runs hold: written in order, but not each waiting for the disk.
+        self._messages = database.get_collection("agentmessages", write_concern=WriteConcern(w=1, j=False))
 
     async def insert(self, run: dict[str, Any]) -> None:
         """Raises `DuplicateKeyError` when the person has a working run, or the idempotency key was used."""

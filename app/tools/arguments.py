@@ -5,6 +5,7 @@ Version and owner never appear here: the runtime knows them. Text is normalised 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -74,8 +75,9 @@ class DeleteArguments(Arguments):
     id: OrderId
 
 
+@cache
 def json_schema(arguments: type[Arguments]) -> dict[str, Any]:
-    """The JSON Schema for the model: no titles, no defaults that would read as orders."""
+    """The JSON Schema for the model: no titles, no defaults that would read as orders. Made once; not to be changed."""
     schema = arguments.model_json_schema()
     cleaned = _clean(schema)
     assert isinstance(cleaned, dict)  # noqa: S101  # a schema is an object; told to the type checker

@@ -71,29 +71,29 @@ def _throughput(house: House, plan: Plan) -> Iterator[Row]:
 def _claims_per_s(house: House, plan: Plan, workers: int, *, settle: bool) -> float:
     due = _make_events(house, plan.events, workers * plan.head_start_s)
     extra = {"AGENT_CONCURRENCY": str(_LANES), "START_AT": str(due.timestamp()), "SETTLE": "1" if settle else "0"}
-    environment = at.environment(_DATABASE, None, extra)
+    environment = house.at.environment(_DATABASE, None, extra)
     with ExitStack() as running:
         programs = [
-            running.enter_context(started(at, f"claims{number}", ["bench.claims"], environment))
+            running.enter_context(started(house.at, f"claims{number}", ["bench.claims"], environment))
             for number in range(workers)
         ]
-        _wait(programs, lambda: database["outboxevents"].count_documents({"claimedAt": None}) == 0)
+        _wait(programs, lambda: house.database["outboxevents"].count_documents({"claimedAt": None}) == 0)
         _wait(programs, lambda: all(program.process.poll() == 0 for program in programs))
-        return _rate(database, plan.events, "updatedAt" if settle else "claimedAt")
+        return _rate(house, plan.events, "updatedAt" if settle else "claimedAt")
 
 
 def _passes_per_s(house: House, plan: Plan, workers: int) -> float:
     _make_events(house, plan.events, workers * plan.head_start_s)
     with ExitStack() as running:
         programs = [running.enter_context(_worker(house, number)) for number in range(workers)]
-        _wait(programs, lambda: database["outboxevents"].count_documents({"status": "done"}) == plan.events)
-        assert database["triagesuggestions"].count_documents({}) == plan.events, "each event has its suggestion"
-        return _rate(database, plan.events, "updatedAt")
+        _wait(programs, lambda: house.database["outboxevents"].count_documents({"status": "done"}) == plan.events)
+        assert house.database["triagesuggestions"].count_documents({}) == plan.events, "each event has its suggestion"
+        return _rate(house, plan.events, "updatedAt")
 
 
 def _worker(house: House, number: int) -> AbstractContextManager[Program]:
     extra = _triage_settings(house.model) | {"AGENT_POLL_INTERVAL_MS": "200"}
-    return started(at, f"worker{number}", ["app.cli", "worker"], at.environment(_DATABASE, None, extra))
+    return started(house.at, f"worker{number}", ["app.cli", "worker"], house.at.environment(_DATABASE, None, extra))
 
 
 def _triage_settings(model: Program) -> dict[str, str]:
@@ -111,14 +111,14 @@ def _triage_settings(model: Program) -> dict[str, str]:
 def _make_events(house: House, count: int, ahead_s: float) -> datetime:
     """Fresh orders and their events, all due at one moment `ahead_s` from now, which is returned."""
     for name in ("workorders", "outboxevents", "triagesuggestions", "agentruns", "agentmessages", "agenttoolcalls"):
-        database[name].delete_many({})
+        house.database[name].delete_many({})
     now = datetime.now(UTC).replace(microsecond=0)
     due = now + timedelta(seconds=ahead_s)
-    orders = [_order(owner, number, now) for number in range(count)]
-    database["workorders"].insert_many(
-        [order_row(order, [HistoryMark(None, owner, now, 1, "person", "created", [])]) for order in orders]
+    orders = [_order(house.owner, number, now) for number in range(count)]
+    house.database["workorders"].insert_many(
+        [order_row(order, [HistoryMark(None, house.owner, now, 1, "person", "created", [])]) for order in orders]
     )
-    database["outboxevents"].insert_many([_event(order.id, now, due) for order in orders])
+    house.database["outboxevents"].insert_many([_event(order.id, now, due) for order in orders])
     return due
 
 
@@ -150,10 +150,10 @@ def _event(order_id: ObjectId, now: datetime, due: datetime) -> dict[str, Any]:
     }
 
 
-def _rate(database: Database, count: int, ended: str) -> float:
+def _rate(house: House, count: int, ended: str) -> float:
     """Events per second from the first claim to the last end."""
-    first = database["outboxevents"].find_one(sort=[("claimedAt", 1)])["claimedAt"]
-    last = database["outboxevents"].find_one(sort=[(ended, -1)])[ended]
+    first = house.database["outboxevents"].find_one(sort=[("claimedAt", 1)])["claimedAt"]
+    last = house.database["outboxevents"].find_one(sort=[(ended, -1)])[ended]
     return float(count / max(0.001, (last - first).total_seconds()))
 
 
@@ -171,14 +171,14 @@ def _pick_up(house: House, plan: Plan) -> Iterator[Row]:
     """One idle worker with the settings it ships with; orders come one by one."""
     _make_events(house, 1, 0.0)
     settings, headers = _triage_settings(house.model), signed_in(house.at, _DATABASE, house.owner)
-    worker = started(at, "worker0", ["app.cli", "worker"], at.environment(_DATABASE, None, settings))
-    with desk_web(at, _DATABASE, **settings) as web, worker as running:
-        _wait([running], lambda: database["outboxevents"].count_documents({"status": "done"}) == 1)
+    worker = started(house.at, "worker0", ["app.cli", "worker"], house.at.environment(_DATABASE, None, settings))
+    with desk_web(house.at, _DATABASE, **settings) as web, worker as running:
+        _wait([running], lambda: house.database["outboxevents"].count_documents({"status": "done"}) == 1)
         for _ in range(plan.pickups):
             create_orders(f"{web.url}/api/v1/work-orders", headers, 1)
             time.sleep(0.05)
-        _wait([running], lambda: database["outboxevents"].count_documents({"status": "done"}) == plan.pickups + 1)
-    rows = database["outboxevents"].find({}, sort=[("createdAt", 1)]).skip(1)
+        _wait([running], lambda: house.database["outboxevents"].count_documents({"status": "done"}) == plan.pickups + 1)
+    rows = house.database["outboxevents"].find({}, sort=[("createdAt", 1)]).skip(1)
     delays = [(row["claimedAt"] - row["createdAt"]).total_seconds() * 1000 for row in rows]
     remark = (
         f"from the event's creation to its claim, {plan.pickups} orders one by one, one idle worker, woken by Redis"

@@ -121,14 +121,15 @@ class Person:
 
 
 async def _person(desk: Desk, number: int) -> Person:
+    user_id, name = ObjectId(), f"Person-{number}-"
     row = {
-        "_id": ObjectId(), "email": f"person{number}@example.com", "name": f"Person-{number}-", "role": "user",
+        "_id": user_id, "email": f"person{number}@example.com", "name": name, "role": "user",
         "isActive": True, "aiEnabled": True, "passwordHash": "!", "failedLoginCount": 0,
         "createdAt": desk.clock.now(), "updatedAt": desk.clock.now(),
     }  # fmt: skip
     await desk.database["users"].insert_one(row)
-    cookie = AccessTokens("chaos-" + "j" * 40, SystemClock()).issue(row["_id"], "user", "chaos")
-    return Person(row["_id"], row["name"], cookie)
+    cookie = AccessTokens("chaos-" + "j" * 40, SystemClock()).issue(user_id, "user", "chaos")
+    return Person(user_id, name, cookie)
 
 
 async def _turn(person: Person, url: str) -> None:

@@ -26,9 +26,9 @@ async def test_a_desk_without_ai_says_so_after_authentication(server: Server) ->
     """D-22: 401 before, 503 AI_UNAVAILABLE after; everything else works; the drawer says how to turn it on."""
     nobody, owner = await server.client(), await server.sign_in_as("owner")
     for method, path in JSON_DOORS:
-        body = {"json": {"content": "hi", "approve": True}} if method == "POST" else {}
-        assert (await nobody.request(method, path, **body)).status_code == 401
-        answer = await owner.request(method, path, **body)
+        body = {"content": "hi", "approve": True} if method == "POST" else None
+        assert (await nobody.request(method, path, json=body)).status_code == 401
+        answer = await owner.request(method, path, json=body)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "AI_UNAVAILABLE"), path
     await make_order(owner)
     for path in ("/app/copilot", "/app/copilot/drawer", "/app/approvals", "/app/runs", "/app/work-orders"):

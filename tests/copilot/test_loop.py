@@ -285,7 +285,7 @@ async def test_an_identical_read_is_answered_from_the_run_until_something_was_wr
             await decide(owner, asked["toolCallId"], approve=True)
             await stream.to_the_end()
     finally:
-        del orders.list_own  # type: ignore[method-assign]
+        del orders.list_own
     assert lists == 2
     first, second, written, third, fourth = told(model.requests[-1])
     assert first == second != third == fourth

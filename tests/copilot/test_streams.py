@@ -274,7 +274,8 @@ async def test_a_lost_connection_to_redis_loses_nothing(
     owner = await server.sign_in_as("owner")
     order = await make_order(owner, priority="low")
     redis = server.desk.redis
-    evalsha, failing = redis.evalsha, False
+    evalsha: Any = redis.evalsha
+    failing = False
 
     async def flaky(*args: Any, **kwargs: Any) -> Any:
         if failing:

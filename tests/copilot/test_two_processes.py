@@ -110,15 +110,18 @@ async def crowd(server: Server, count: int) -> list[httpx.AsyncClient]:
     clients = []
     for row in rows:
         client = await server.client()
+        client.timeout = httpx.Timeout(60)
         client.cookies.set("access_token", tokens.issue(row["_id"], "user", "crowd"))
         clients.append(client)
     return clients
 
 
-async def proposed_to(client: httpx.AsyncClient) -> tuple[str, str]:
+async def proposed_to(client: httpx.AsyncClient, some_at_once: asyncio.Semaphore) -> tuple[str, str]:
     """The person's order, and the call that waits for them."""
-    order = await make_order(client)
-    async with say_to(client, await open_session(client), "finish it") as stream:
+    async with some_at_once:
+        order = await make_order(client)
+        session = await open_session(client)
+    async with some_at_once, say_to(client, session, "finish it") as stream:
         return order["id"], (await stream.until("tool_approval_required")).data["toolCallId"]
 
 
@@ -129,7 +132,8 @@ async def test_two_hundred_decisions_at_once_have_fifty_winners(
     """Issue 4, D-5, D-6, scenario 1.7: approve and reject on both processes; 150 agree with the winner, one effect."""
     model.add(*[obliging] * 3 * APPROVALS)
     people = await crowd(server, APPROVALS)
-    waiting = await asyncio.gather(*(proposed_to(client) for client in people))
+    some_at_once = asyncio.Semaphore(10)
+    waiting = await asyncio.gather(*(proposed_to(client, some_at_once) for client in people))
     answers = await asyncio.gather(
         *(
             asyncio.gather(
