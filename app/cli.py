@@ -22,7 +22,6 @@ from app.local.signals import raise_on_stop_signals, stop_signals_ignored_at_exi
 if TYPE_CHECKING:
     import uvicorn
 
-    from app.governance.chain import Verification
     from app.llm.doctor import Finding
 
 _WEB_GRACE_S = 5
@@ -112,8 +111,10 @@ def audit() -> None:
 @click.option("--head", help="A head that was kept elsewhere: it must still be part of the chain.")
 def audit_verify(head: str | None) -> int:
     """Walk the chain, name the first row that was changed or is missing, print the head."""
+    from app.governance.assembly import verify_audit  # noqa: PLC0415
+
     with _stores(load_settings()) as settings:
-        found = asyncio.run(_verify_audit(settings, head))
+        found = asyncio.run(verify_audit(settings, head))
     _say(f"{found.rows} {'row holds' if found.rows == 1 else 'rows hold'}")
     _say(f"head {found.head}")
     if found.fault:
@@ -170,15 +171,6 @@ async def _missing_stores(settings: Settings) -> list[str]:
         open_redis(settings.redis_url) as redis,
     ):
         return await SiteService(database, redis).missing()
-
-
-async def _verify_audit(settings: Settings, head: str | None) -> Verification:
-    from app.core.clock import SystemClock  # noqa: PLC0415
-    from app.core.mongo import open_mongo  # noqa: PLC0415
-    from app.desk import open_audit  # noqa: PLC0415
-
-    async with open_mongo(settings.mongodb_uri, settings.mongodb_db) as database:
-        return await open_audit(settings, database, SystemClock()).verify(head)
 
 
 async def _examine_provider(settings: Settings) -> bool:

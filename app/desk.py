@@ -18,8 +18,8 @@ from app.core.queue import Nudge
 from app.core.redis import RedisClient, open_redis
 from app.core.settings import Settings
 from app.documents import DOCUMENTS
+from app.governance.assembly import open_audit
 from app.governance.audit import AuditLog
-from app.governance.audit_repository import AuditRepository
 from app.governance.events import CopilotSwitchedOff
 from app.governance.recent import RecentSwitch
 from app.governance.repository import GovernanceRepository
@@ -197,11 +197,6 @@ def _tell_higher_features(announcements: Announcements, copilot: CopilotFeature,
     announcements.on(SessionsEnded, stop_runs)
     announcements.on(CopilotSwitchedOff, stop_every_run)
     announcements.on(OrderCreated, wake_workers)
-
-
-def open_audit(settings: Settings, database: Database, clock: Clock) -> AuditLog:
-    """The audit trail alone, under AUDIT_KEY (D-20)."""
-    return AuditLog(AuditRepository(database), clock, settings.audit_key.get_secret_value())
 
 
 async def _provider(settings: Settings, stack: AsyncExitStack) -> ChatProvider | None:

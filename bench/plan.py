@@ -17,7 +17,7 @@ class Plan:
     orders: int = 1_000_000
     few_orders: int = 1_000
     rounds: int = 5
-    seconds: float = 4.0
+    seconds: float = 3.0
     connections: int = 16
     tokens: int = 500
     answers: int = 5

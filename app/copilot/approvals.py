@@ -86,9 +86,15 @@ class Approvals:
             raise Forbidden("Only the person who asked for this can decide it.")
         if call.outcome != "pending":
             return self._already(call, decision)
-        await self._check_time(call)
+        try:
+            await self._check_time(call)
+        except (ApprovalExpired, ApprovalResolved):
+            present = await self._runs.call(call_id)
+            if present.outcome in ("pending", "expired"):
+                raise
+            return self._already(present, decision)  # decided elsewhere since it was read, and the turn is over already
         if decision.approve and await self._target_moved(person, call):
-            await self._stage_anew(call)
+            return await self._stage_anew(call, decision)
         return await self._claim(person, call, decision)
 
     async def extend(self, person: Person, call_id: ObjectId) -> AgentToolCall:
@@ -164,12 +170,17 @@ class Approvals:
             return True
         return order.version != call.staged_version
 
-    async def _stage_anew(self, call: AgentToolCall) -> None:
-        """Raises `ApprovalStale`: nothing ran, and there is a new proposal, or the call has ended (D-7)."""
+    async def _stage_anew(self, call: AgentToolCall, decision: Decision) -> AgentToolCall:
+        """Raises `ApprovalStale`: nothing ran, and there is a new proposal, or the call has ended (D-7).
+
+        Unless the order moved by this very call, approved elsewhere at the same moment: then as `_already`.
+        """
         try:
             fresh = await self._execution.restage(call, "pending")
         except ToolFault as fault:
             raise ApprovalStale(fault.message) from None
+        if fresh.id == call.id and fresh.approval and fresh.approval.status != "stale":
+            return self._already(fresh, decision)
         if fresh.outcome != "pending":
             self._wake(call.run_id, call.id)
             raise ApprovalStale("The work order is no longer there, or needs no change now. Nothing was run.")

@@ -7,9 +7,8 @@ of the HTTP library are never chained: their requests hold the key.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Generator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -194,7 +193,7 @@ class _Body:
 
     async def finish(self) -> None:
         """Reads what may follow the answer's own end, so that the connection serves the next step too."""
-        with contextlib.suppress(ProviderUnavailable, TimeoutError):
+        with suppress(ProviderUnavailable, TimeoutError):
             async with asyncio.timeout(_REST_S):
                 while await self.read():
                     pass

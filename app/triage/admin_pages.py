@@ -1,4 +1,4 @@
-"""The dispatcher's pages of agents: policy, kill switch, dead letters, runs, attention (HTTP-5, AGT-6, AGT-8, AGT-9)."""
+"""The dispatcher's page of the agents: policy, kill switch, dead letters (HTTP-5, AGT-8, AGT-9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything the page of the triage policy shows of the present: switch, queue, spend, the last month, failures, audit."""
+"""What the page of the triage policy shows: switch, queue, spend, the last month, failures, audit."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from app.accounts.actors import Actor
 from app.accounts.guards import may_write, signed_in
 from app.accounts.people import Person
 from app.core.errors import Conflict
-from app.core.ids import parse_id
+from app.core.ids import is_id, parse_id
 from app.triage.suggestions import LOOKS_MAX, SuggestionService
 from app.web.hx import is_htmx
 from app.web.pages import Pages, see_other
@@ -25,6 +25,7 @@ AnyRequest = Request[Any, Any, Any]
 Page = Response[Any]
 
 _FRAGMENT = "triage/_suggestion.html"
+_HINTS_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,24 @@ class OrderSuggestionPage(Controller):
     ) -> Page:
         card = await suggestions.card(person.actor, parse_id(order_id), _look(request))
         return await pages.fragment(request, _FRAGMENT, suggestion=card, order_id=order_id)
+
+
+class HintsPage(Controller):
+    path = "/app/triage/hints"
+    guards = (signed_in,)
+    include_in_schema = False
+
+    @get()
+    async def hints(
+        self,
+        request: AnyRequest,
+        person: NamedDependency[Person],
+        pages: NamedDependency[Pages],
+        suggestions: NamedDependency[SuggestionService],
+    ) -> Page:
+        """What triage suggests for the orders on a list; `orders` holds their ids, joined by commas."""
+        ids = [ObjectId(one) for one in request.query_params.get("orders", "").split(",")[:_HINTS_MOST] if is_id(one)]
+        return await pages.fragment(request, "triage/_hints.html", hints=await suggestions.hints(person.actor, ids))
 
 
 class SuggestionForms(Controller):
@@ -131,4 +150,4 @@ def _look(request: AnyRequest) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else LOOKS_MAX
 
 
-PAGES = [OrderSuggestionPage, SuggestionForms]
+PAGES = [OrderSuggestionPage, HintsPage, SuggestionForms]

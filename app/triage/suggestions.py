@@ -6,6 +6,7 @@ An effect on the order comes first and carries a mark, so that a repeated click,
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 from bson import ObjectId
@@ -25,7 +26,7 @@ from app.triage.schemas import SuggestionCard, SuggestionState, TriageSuggestion
 from app.work_orders.access import require_writer
 from app.work_orders.creation_events import ORDER_CREATED
 from app.work_orders.outcomes import AlreadyApplied, StaleOrder
-from app.work_orders.schemas import Mark, WorkOrderPublic
+from app.work_orders.schemas import Mark, Priority, WorkOrderPublic
 from app.work_orders.service import WorkOrderService
 
 LOOKS_MAX = 30
@@ -103,6 +104,19 @@ class SuggestionService:
             await self._orders.undo(human, found.work_order_id, found.apply_mark, mark=mark)
         fields = {"applied": False, "undoneAt": self._clock.now(), "undoneBy": str(human.id)}
         return await self._suggestions.undo(found.id, fields) or await self._get(found.id)
+
+    async def hints(self, actor: Actor, order_ids: Sequence[ObjectId]) -> dict[str, Priority]:
+        """What open suggestions would make of these orders, where it differs and the actor may see the order."""
+        human = require_human(actor)
+        found = await self._suggestions.open_of_orders(order_ids)
+        standing = await self._orders.standing([one.work_order_id for one in found])
+        hints: dict[str, Priority] = {}
+        for one in found:
+            now = standing.get(one.work_order_id)
+            seen = now and not now.deleted and (human.role != "user" or now.order.owner.id == str(human.id))
+            if now and seen and now.order.status != "done" and now.order.priority != one.suggested_priority:
+                hints[now.order.id] = one.suggested_priority
+        return hints
 
     async def card(self, actor: Actor, order_id: ObjectId, look: int = 1) -> SuggestionCard:
         """What the order's page shows; `look` counts how often it looked already. Raises `OrderNotFound`."""

@@ -47,9 +47,11 @@ async def test_the_doctor_plays_every_bad_stream_and_probes_the_configured_endpo
 
 async def test_the_doctor_says_what_an_endpoint_cannot_do() -> None:
     """Contract section 7: a model that answers in words, and one that is down, are named."""
-    async with ScriptedModel(say("ready"), say("I would rather talk."), http_error(500)) as model:
-        async with OpenAICompatProvider(model.base_url, "key", "m", allow_local=True) as provider:
-            findings = {finding.subject: finding async for finding in examine_endpoint(provider)}
+    async with (
+        ScriptedModel(say("ready"), say("I would rather talk."), http_error(500)) as model,
+        OpenAICompatProvider(model.base_url, "key", "m", allow_local=True) as provider,
+    ):
+        findings = {finding.subject: finding async for finding in examine_endpoint(provider)}
     assert findings["streaming and usage"].good
     assert not findings["tools"].good
     assert "answered in words" in findings["tools"].words

@@ -315,3 +315,30 @@ async def test_another_persons_order_cannot_be_proposed_about(server: Server, mo
         assert (await decide(dispatcher, asked["toolCallId"], approve=True)).status_code == 200
         await stream.to_the_end()
     assert await effects(server, order["id"]) == [asked["toolCallId"]]
+
+
+@pytest.mark.parametrize("tool", WRITES)
+async def test_a_second_approval_that_meets_the_effect_of_the_first_is_told_the_same(
+    server: Server, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    """D-6, scenario 1.7: the order moved by this very call; that is no staleness, and nothing is asked anew."""
+    async with proposal(server, model, tool=tool) as waiting:
+        orders, effect = server.desk.orders, asyncio.Event()
+        get = orders.get
+
+        async def once_done(actor: Any, order_id: ObjectId) -> Any:
+            if not first.done():
+                return await get(actor, order_id)
+            await asyncio.wait_for(effect.wait(), 10)
+            return await get(actor, order_id)
+
+        monkeypatch.setattr(orders, "get", once_done)
+        first = asyncio.ensure_future(waiting.decide(approve=True))
+        second = asyncio.ensure_future(waiting.decide(approve=True))
+        assert (await first).status_code == 200
+        await waiting.stream.until("tool_result")
+        effect.set()
+        assert (await second).status_code == 200
+        await waiting.stream.to_the_end()
+        assert len(waiting.stream.named("tool_approval_required")) == 1
+        assert len(waiting.stream.named("tool_result")) == 2

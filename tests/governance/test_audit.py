@@ -196,10 +196,14 @@ async def test_two_processes_that_change_at_once_make_one_chain(desk: Desk, sett
         "AUDIT_KEY": KEY,
         "DESK_DIR": str(tmp_path / "other"),
     }
-    command = [sys.executable, "-c", _CHANGES]
-    running = [subprocess.Popen([*command, start], env=environment, cwd=tmp_path) for start in ("1000", "2000")]
-    codes = [await asyncio.to_thread(process.wait, 60) for process in running]
-    assert codes == [0, 0]
+
+    async def run(start: str) -> int:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _CHANGES, start, env=environment, cwd=tmp_path
+        )
+        return await asyncio.wait_for(process.wait(), 60)
+
+    assert await asyncio.gather(*map(run, ("1000", "2000"))) == [0, 0]
     rows = await _rows(desk)
     assert [row["seq"] for row in rows] == list(range(1, 61))
     changes = [row for row in rows if row["action"] == "config.update"]

@@ -31,7 +31,7 @@ async def _refuses(server: Server, who: str | None, method: str, address: str) -
     csrf = {} if api else await _csrf(client)
     kinds = [{}] if api else [{}, {"HX-Request": "true", "HX-Request-Type": "partial"}]
     for kind in kinds:
-        data = None if api or method == "GET" else {}
+        data: dict[str, str] | None = None if api or method == "GET" else {}
         answer = await client.request(method, address, headers=csrf | kind, data=data)
         expected = (401, 303, 302) if who is None else (403,)
         assert answer.status_code in expected, f"{who} {method} {address}: {answer.status_code}"

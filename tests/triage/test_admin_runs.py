@@ -12,7 +12,7 @@ from bson import ObjectId
 from app.core.mongo import Database
 from app.llm.demo.script import call, say
 from app.llm.demo.scripted_model import ScriptedModel
-from app.runs.schemas import AgentMessagePublic, AgentToolCallPublic, RunDetail
+from app.runs.schemas import AgentMessagePublic, AgentRunPublic, AgentToolCallPublic, RunDetail
 from app.triage.run_entries import entries, shown
 from tests.conftest import Server, ShiftedClock
 from tests.copilot.talk import open_session, say_to
@@ -134,7 +134,17 @@ def test_entries_stand_in_the_order_they_happened() -> None:
         id="c", run_id=run, tool="t", args={"a": 1}, outcome="executed", latency_ms=1, created_at=at[1]
     )
     messages = [said(0, "user"), said(2, "tool", tool_call_id="c"), said(3, "assistant")]
-    detail = RunDetail.model_construct(run=None, messages=messages, tool_calls=[called])
+    record = AgentRunPublic(
+        id=run,
+        mode="copilot",
+        actor_id=None,
+        status="complete",
+        model="m",
+        input_tokens=1,
+        output_tokens=1,
+        started_at=at[0],
+    )
+    detail = RunDetail(run=record, messages=messages, tool_calls=[called])
     assert [(entry.kind, entry.text or entry.title) for entry in entries(detail, {})] == [
         ("message", "m0"),
         ("call", "t"),

@@ -12,6 +12,7 @@ from app.accounts.actors import Actor, SystemActor
 from app.core.errors import Forbidden
 from app.core.mongo import Database
 from app.llm.demo.scripted_model import ScriptedModel
+from app.triage.models import NEEDS_A_LOOK
 from app.work_orders.schemas import Mark
 from tests.conftest import Server, ShiftedClock
 from tests.triage.house import House, propose
@@ -136,3 +137,45 @@ async def test_the_doors_show_it_with_its_order_and_count_it(
     assert ("Third" in few, "Second" in few, "First" in few, "All 3 that need" in few) == (True, True, False, True)
     viewer = await server.sign_in_as("viewer")
     assert "/app/admin/attention" not in (await viewer.get("/app/admin/work-orders")).text
+
+
+async def test_a_list_hints_at_what_triage_suggests_to_those_who_see_the_order(
+    server: Server, model: ScriptedModel, clock: ShiftedClock, database: Database
+) -> None:
+    """AGT-6, WO-10: one request for all rows; nothing where it is the same, decided, or another's."""
+    house = House(server.desk, model, clock, database)
+    order = await _flagged(house, "Pump", priority="low")
+    same = await _flagged(house, "Lamp", priority="high")
+    address = f"/app/triage/hints?orders={order},{same},nonsense"
+    for who in ("owner", "dispatcher", "viewer"):
+        hints = (await (await server.sign_in_as(who)).get(address)).text
+        assert (hints.count("Suggests high"), f"#hint-{order}" in hints) == (1, True)
+    assert "Suggests" not in (await (await server.sign_in_as("stranger")).get(address)).text
+    owner = await server.sign_in_as("owner")
+    assert f"/app/triage/hints?orders={same},{order}" in (await owner.get("/app/work-orders")).text
+    await _apply(house, order)
+    assert "Suggests" not in (await owner.get(address)).text
+
+
+async def test_its_queries_are_served_by_indexes(house: House) -> None:
+    """DATA-3: the list reads what needs a look and nothing else."""
+    for number in range(3):
+        await _flagged(house, f"Pump {number}")
+    suggestions = house.database["triagesuggestions"]
+    quiet = await house.the(await _flagged(house, "Template"))
+    await suggestions.insert_many(
+        [
+            quiet | {"_id": ObjectId(), "runId": ObjectId(), "eventKey": f"q{number}", "flagForDispatcher": False}
+            for number in range(50)
+        ]
+    )
+    newest = [("createdAt", -1), ("_id", -1)]
+    plans = [
+        suggestions.find(NEEDS_A_LOOK).sort(newest),
+        suggestions.find({"runId": {"$in": [quiet["runId"]]}}),
+        suggestions.find({"createdAt": {"$gt": house.clock.now()}}).sort("createdAt", -1),
+    ]
+    for plan in plans:
+        stats = (await plan.explain())["executionStats"]
+        assert stats["totalKeysExamined"] <= stats["nReturned"] + 2
+        assert stats["totalDocsExamined"] == stats["nReturned"]

@@ -29,8 +29,13 @@ def overview(**changes: Any) -> Thing:
         "queue": Thing(pending=3, processing=1, failed=1, total=21),
         "closed": None,
         "waiting": [("Due now.", 1), ("Waits for triage's working hours.", 2)],
-        "gauges": [Thing(name="Triage", share=0.41, words="$0.41 of $1.00"), Thing(name="Calls", share=1.0, words="5 of 5")],
-        "month": Thing(days=days, agreement=[Thing(priority=None, percent=91, kept=20, decided=22), *parts], suggestions=30),
+        "gauges": [
+            Thing(name="Triage", share=0.41, words="$0.41 of $1.00"),
+            Thing(name="Calls", share=1.0, words="5 of 5"),
+        ],
+        "month": Thing(
+            days=days, agreement=[Thing(priority=None, percent=91, kept=20, decided=22), *parts], suggestions=30
+        ),
         "runs_chart": bar_chart([14, 3], ["24 Nov: 14 runs", "25 Nov: 3 runs"], "14", [1, 0]),
         "cost_chart": bar_chart([0.004, 0.0], ["24 Nov: $0.0040", "25 Nov: $0.00"], "$0.0040"),
         "dead_letters": [
@@ -39,9 +44,11 @@ def overview(**changes: Any) -> Thing:
         ],
         "audit": [
             Thing(seq=2, who="Ada Moss", did="looked at a transcript", run_id=_RUN, changes=[], at=before(hours=1)),
-            Thing(seq=None, who="Ada Moss", did="changed the policy", run_id=None, changes=[("Mode", "a", "b")], at=NOW),
+            Thing(
+                seq=None, who="Ada Moss", did="changed the policy", run_id=None, changes=[("Mode", "a", "b")], at=NOW
+            ),
         ],
-    }  # fmt: skip
+    }
     return Thing(**(values | changes))
 
 

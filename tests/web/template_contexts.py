@@ -135,7 +135,8 @@ def _agents(page: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The dispatcher's pages of agents, and the attention list."""
     quiet = agents.policy_page(overview=agents.nothing_yet(), replay=None, ai_configured=False)
     typed = agents.policy_values(working_hours="9to5")
-    faulty = {"form": form(typed, {"working_hours": "Not like this."}, None), "replay": None, "week": []}
+    faults = {"working_hours": "Not like this."}
+    faulty: dict[str, Any] = {"form": form(typed, faults), "replay": None, "week": []}
     none: dict[str, Any] = {"items": [], "page": 1, "limit": 20, "total": 0}
     narrow = Thing(mode="copilot", status="error", user="u1", page=1)
     return [
@@ -154,6 +155,7 @@ def _agents(page: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("agents/run.html", page | agents.viewed(entries=[])),
         ("agents/_entry.html", {"entry": agents.entry(), "now": page["now"]}),
         ("agents/_entry.html", {"entry": agents.said(), "now": page["now"]}),
+        ("triage/_hints.html", {"hints": {"1": "high"}}),
         ("triage/attention.html", page | agents.attention()),
         ("triage/attention.html", page | {"items": [], "top": 0}),
         ("triage/_attention.html", page | agents.attention() | {"top": 2}),

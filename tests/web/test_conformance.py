@@ -13,7 +13,7 @@ CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,re
 ENDS_THE_SESSION = r"/auth/|/users/me/password|/admin/users/.*/(role|status)"
 """Would sign the requests' person out, or count failures against them; the other tests send those."""
 STREAMS = r"/(events|messages)$"
-"""OpenAPI 3.1 has no words for the events of a stream: tests/web/test_api_document.py checks each against its schema."""
+"""OpenAPI 3.1 has no words for the events of a stream; test_api_document.py checks each against its schema."""
 
 
 async def _known_ids(server: Server, who: str) -> tuple[str, dict[str, str]]:
