@@ -25,12 +25,13 @@ Part = Callable[[Stage, Plan], list[Row]]
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
 @click.option("--orders", default=1_000_000, show_default=True, help="How many orders the large desk has.")
+@click.option("--rounds", default=5, show_default=True, help="How often each side is measured.")
 @click.option("--folder", default=FOLDER, type=click.Path(path_type=Path), show_default=True, help="Kept for re-runs.")
 @click.option("--results", default=RESULTS, type=click.Path(path_type=Path), help="Where the tables go.")
 @click.option("--quick", is_flag=True, help="Tiny numbers, to see that everything runs.")
-def bench(parts: tuple[str, ...], orders: int, folder: Path, results: Path, quick: bool) -> None:
+def bench(parts: tuple[str, ...], *, orders: int, rounds: int, folder: Path, results: Path, quick: bool) -> None:
     """Measure the desk beside the plainest programs that do the same: all PARTS, or those named."""
-    plan = tiny(folder) if quick else replace(Plan(folder), orders=orders)
+    plan = tiny(folder) if quick else replace(Plan(folder), orders=orders, rounds=rounds)
     with stage(folder) as at:
         for part in parts or PARTS:
             print(f"{part}:", flush=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.stage import BenchError
 
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
-_MARGIN_S = 30
+_TIMEOUT_S, _MARGIN_S = 10, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ def wrk(url: str, seconds: float, connections: int, headers: dict[str, str], scr
     Raises `BenchError` when any answer was no success, or none came at all.
     """
     threads = connections if script else 1
-    command = [require_wrk(), f"-t{threads}", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency"]
+    command = [require_wrk(), f"-t{threads}", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
+    command += ["--latency", f"--timeout={_TIMEOUT_S}s"]
     for name, value in headers.items():
         command += ["-H", f"{name}: {value}"]
     with tempfile.TemporaryDirectory() as folder:

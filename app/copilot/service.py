@@ -17,7 +17,8 @@ from app.core.errors import Conflict, Forbidden, NotFound
 from app.governance.errors import AiUnavailable
 from app.runs.errors import RunInProgress
 from app.runs.models import AgentRun, Step
-from app.runs.service import NewRun, RunService
+from app.runs.rows import NewRun
+from app.runs.service import RunService
 
 _RECENT = 20
 _RACES = 5

@@ -6,42 +6,24 @@ Working runs move by fenced steps (D-1); calls move between outcomes with one wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from bson import ObjectId
-from pydantic.alias_generators import to_camel
 from pymongo.errors import DuplicateKeyError
 
 from app.core.clock import Clock
 from app.core.errors import NotFound
-from app.core.ids import derived_id, new_id
 from app.core.schemas import OffsetPage
 from app.runs import present
 from app.runs.call_repository import CallRepository
 from app.runs.errors import LeaseLostError, MessageDuplicate, RunInProgress
-from app.runs.models import CONTENT_DAYS, AgentMessage, AgentRun, AgentToolCall, Step
+from app.runs.models import AgentMessage, AgentRun, AgentToolCall, Step
 from app.runs.repository import RunRepository
+from app.runs.rows import NewRun, ending_fields, message_row, moved_fields, pushing, run_row
 from app.runs.schemas import AgentRunPublic, DailyRuns, RunDetail, RunMode, RunStatus
 
 _MESSAGES_SHOWN = 1_000
-_DECIDED = frozenset({"approved", "rejected", "expired", "stale", "aborted"})
-
-
-@dataclass(frozen=True, slots=True)
-class NewRun:
-    """What a run starts from."""
-
-    mode: str
-    model: str
-    first: list[Step]
-    user_id: ObjectId | None = None
-    session_id: ObjectId | None = None
-    agent_name: str | None = None
-    idempotency_key: str | None = None
-    request_id: str | None = None
-    work_order_id: ObjectId | None = None
 
 
 class RunService:
@@ -57,7 +39,7 @@ class RunService:
 
     async def start(self, new: NewRun) -> AgentRun:
         """Inserts a run, already leased to the caller. Raises `MessageDuplicate` (D-17) or `RunInProgress` (D-26)."""
-        run = self._document(new)
+        run = run_row(new, self._clock.now(), self._clock.now() + self._lease)
         try:
             await self._runs.insert(run)
         except DuplicateKeyError:
@@ -97,7 +79,7 @@ class RunService:
         counted: dict[str, float] | None = None,
     ) -> AgentRun:
         """One step: the transcript grows, counters move, in one fenced update. Raises `LeaseLostError`."""
-        update = _pushing(steps)
+        update = pushing(steps)
         if counted:
             update["$inc"] = counted
         after = await self._step(run, {}, update)
@@ -120,7 +102,7 @@ class RunService:
         self, run: AgentRun, status: RunStatus, error_code: str | None = None, last: Sequence[Step] = ()
     ) -> AgentRun:
         """Ends a run that the caller holds, with its `last` steps. Raises `LeaseLostError`."""
-        after = await self._step(run, self._ending(status, error_code), _pushing(last))
+        after = await self._step(run, ending_fields(status, error_code, self._clock.now()), pushing(last))
         await self._project(after, since=len(after.transcript) - len(last))
         return after
 
@@ -133,7 +115,7 @@ class RunService:
     ) -> AgentRun | None:
         """Ends a run that nobody holds, with its `last` steps; None when somebody does, or it has ended."""
         after = await self._runs.finish_unheld(
-            run_id, self._clock.now(), self._ending(status, error_code), _pushing(last)
+            run_id, self._clock.now(), ending_fields(status, error_code, self._clock.now()), pushing(last)
         )
         if after is not None:
             await self._project(after, since=len(after.transcript) - len(last))
@@ -164,14 +146,14 @@ class RunService:
 
         `fields` are attributes of `AgentToolCall`, or of its approval with the prefix `approval_`.
         """
-        return await self._calls.move(call_id, expected, self._moved(outcome, fields))
+        return await self._calls.move(call_id, expected, moved_fields(outcome, fields, self._clock.now()))
 
     async def decide_call(
         self, call_id: ObjectId, user_id: ObjectId, outcome: str, fields: dict[str, Any]
     ) -> AgentToolCall | None:
         """The person's decision, where the call still waits and is in time: one winner (D-6)."""
         now = self._clock.now()
-        values = self._moved(outcome, fields)
+        values = moved_fields(outcome, fields, self._clock.now())
         return await self._calls.move(
             call_id, "pending", values, userId=user_id, **{"approval.expiresAt": {"$gt": now}}
         )
@@ -282,78 +264,5 @@ class RunService:
             raise LeaseLostError
         return after
 
-    def _moved(self, outcome: str, fields: dict[str, Any]) -> dict[str, Any]:
-        values: dict[str, Any] = {"outcome": outcome, "updatedAt": self._clock.now(), "lease": None}
-        if outcome in _DECIDED:
-            values["approval.status"] = outcome
-        for name, value in fields.items():
-            inner = name.removeprefix("approval_")
-            values[to_camel(name) if inner == name else f"approval.{to_camel(inner)}"] = value
-        return values
-
-    def _ending(self, status: RunStatus, error_code: str | None) -> dict[str, Any]:
-        now = self._clock.now()
-        return {
-            "status": status,
-            "errorCode": error_code,
-            "finishedAt": now,
-            "leaseUntil": None,
-            "parkedOn": None,
-            "updatedAt": now,
-        }
-
-    def _document(self, new: NewRun) -> dict[str, Any]:
-        now = self._clock.now()
-        run = AgentRun.model_construct(
-            id=new_id(),
-            session_id=new.session_id,
-            user_id=new.user_id,
-            mode=new.mode,
-            agent_name=new.agent_name,
-            status="running",
-            model=new.model,
-            started_at=now,
-            lease_until=now + self._lease,
-            fence=1,
-            idempotency_key=new.idempotency_key,
-            request_id=new.request_id,
-            work_order_id=new.work_order_id,
-            transcript=new.first,
-            created_at=now,
-            updated_at=now,
-        )
-        document: dict[str, Any] = run.model_dump(by_alias=True, exclude={"id"})
-        if new.idempotency_key is None:
-            document.pop("idempotencyKey")
-        return {"_id": run.id} | document
-
     async def _project(self, run: AgentRun, since: int = 0) -> None:
-        await self._runs.project_messages(
-            [self._message(run, seq) for seq in range(max(0, since), len(run.transcript))]
-        )
-
-    def _message(self, run: AgentRun, seq: int) -> dict[str, Any]:
-        step = run.transcript[seq]
-        message: dict[str, Any] = {
-            "_id": derived_id(str(run.id), "message", str(seq)),
-            "runId": run.id,
-            "seq": seq,
-            "role": step.role,
-            "content": step.content,
-            "createdAt": step.at,
-            "expiresAt": _expiry(step.at),
-        }
-        if step.result_of is not None:
-            message["toolCallId"] = str(step.result_of)
-        return message
-
-
-def _pushing(steps: Sequence[Step]) -> dict[str, Any]:
-    """The update that lets the transcript grow by `steps`."""
-    if not steps:
-        return {}
-    return {"$push": {"transcript": {"$each": [step.model_dump(by_alias=True) for step in steps]}}}
-
-
-def _expiry(at: datetime) -> datetime:
-    return at + timedelta(days=CONTENT_DAYS)
+        await self._runs.project_messages([message_row(run, seq) for seq in range(max(0, since), len(run.transcript))])

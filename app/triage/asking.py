@@ -18,7 +18,8 @@ from app.llm.port import ChatProvider, ChatRequest, Completion, Prices
 from app.llm.pricing import reservation_usd
 from app.runs.errors import LeaseLostError
 from app.runs.models import AgentRun, AgentToolCall, Step
-from app.runs.service import NewRun, RunService
+from app.runs.rows import NewRun
+from app.runs.service import RunService
 from app.triage.errors import InvalidProposal
 from app.triage.prompt import INSTRUCTIONS, correction, order_as_data, triage_request
 from app.triage.proposal import MAX_BYTES, parse_proposal

@@ -140,7 +140,8 @@ def _growth(at: Stage, plan: Plan, small: str, large: str) -> Iterator[Row]:
         ):  # fmt: skip
             target = f"{path}?{urlencode(query)}"
             sides = [(Visitor(at, name, who).cookies(), program) for name, program in ((small, few), (large, many))]
-            samples = [_latency(plan, program.url + target, headers) for headers, program in sides]
+            seconds = plan.seconds * (1 if goal else 2)  # a walk is slow: a few of them at least
+            samples = [_latency(seconds, program.url + target, headers) for headers, program in sides]
             for sample in samples:
                 sample()  # warm
             before, after = by_turns(plan.rounds, *samples)
@@ -148,8 +149,8 @@ def _growth(at: Stage, plan: Plan, small: str, large: str) -> Iterator[Row]:
             yield _told(Row(what, ratio(after, before), goal=Goal("≤", goal) if goal else None, remark=text))
 
 
-def _latency(plan: Plan, url: str, headers: dict[str, str]) -> Sample:
-    return lambda: wrk(url, plan.seconds, 1, headers).p50_ms
+def _latency(seconds: float, url: str, headers: dict[str, str]) -> Sample:
+    return lambda: wrk(url, seconds, 1, headers).p50_ms
 
 
 def _told(row: Row) -> Row:
