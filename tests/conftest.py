@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 import uvicorn
 from bson import ObjectId
 from litestar.types import ASGIApp
+from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.accounts.people import Person
 from app.core.clock import Clock, cut_to_ms
@@ -59,6 +61,18 @@ class Stores:
     mongodb_uri: str
     redis_url: str
     database: str
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_hashes() -> Iterator[None]:
+    """argon2id as in production, at the lowest cost: the suite signs in thousands of times.
+
+    The real cost is looked at in tests/accounts/test_hashing.py.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        cheap = partial(Argon2Hasher, time_cost=1, memory_cost=64, parallelism=1)
+        patch.setattr("app.accounts.passwords.Argon2Hasher", cheap)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -100,6 +100,8 @@ class Approvals:
     async def extend(self, person: Person, call_id: ObjectId) -> AgentToolCall:
         """One more time-to-live, at most ten times; the event is told again (D-30, WCAG 2.2.1)."""
         call = await self.get(person, call_id)
+        if call.outcome == "expired":
+            raise ApprovalExpired
         if call.outcome != "pending":
             raise ApprovalResolved
         await self._check_time(call)

@@ -21,7 +21,8 @@ import httpx
 from app.llm.addresses import Address, is_loopback, is_public, literal
 
 MAX_ADDRESSES = 8
-MAX_CONNECTIONS = 64
+MAX_CONNECTIONS = 256
+"""As many answers as one process may stream at a time; `make bench` runs 200."""
 MAX_URL = 2048
 _LOCAL_NAMES = re.compile(r"(?:.*\.)?(?:localhost|localdomain|local|internal|intranet|home\.arpa)\Z")
 _UNFIT = re.compile(r"[\x00-\x20\x7f\\]")

@@ -41,7 +41,7 @@ def frameworks_python(folder: Path) -> Path:
 def _install(home: Path, python: Path) -> None:
     try:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True, timeout=_INSTALL_S)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+        pip = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *PACKAGES]
         subprocess.run(pip, check=True, timeout=_INSTALL_S)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
         raise BenchError("The frameworks could not be installed. Is the package index within reach?") from None

@@ -20,7 +20,7 @@ from bench.measure import Sample, by_turns, percentile, ratio
 from bench.model import ask_for_steps, ask_for_tokens
 from bench.plan import Plan
 from bench.report import Goal, Row
-from bench.stage import Program, Stage, desk_web, served
+from bench.stage import BenchError, Program, Stage, desk_web, served
 from bench.visitor import create_orders
 
 _DATABASE = "bench_copilot"
@@ -108,7 +108,8 @@ def _crowd(house: House, plan: Plan) -> Iterator[Row]:
         heard = hear(house.at, asks, spread_s=plan.streams / 100)
     cpu_s = house.web.cpu_s() - before_s
     lags = [lag for one in heard for lag in one.lags_ms]
-    assert len(lags) == tokens, f"{tokens - len(lags)} tokens were lost"
+    if len(lags) != tokens:
+        raise BenchError(f"{tokens - len(lags):,} of {tokens:,} tokens never came: see {house.web.log}.")
     what = f"{plan.streams} streams in one process, {plan.stream_rate} tokens/s each"
     words = "from the model's send to the reader, the 30 ms in which words are gathered included"
     yield _told(Row(f"{what}: lag p50", percentile(lags, 50), "ms", remark=words))

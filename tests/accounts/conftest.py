@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from pwdlib import PasswordHash
 
+from app.accounts.passwords import Passwords
 from app.core.mongo import Database
 from app.core.settings import Settings
 from tests.accounts.house import PASSWORD, House, Mailbox, open_house
@@ -25,8 +25,8 @@ def overrides() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def password_hash() -> str:
-    return PasswordHash.recommended().hash(PASSWORD)
+async def password_hash() -> str:
+    return await Passwords().hash(PASSWORD)
 
 
 @pytest.fixture
