@@ -110,7 +110,8 @@ class TriageService:
             raise AiUnavailable
         held = Held(event)
         work = asyncio.create_task(self._passes.run(held), name=f"triage-{event.id}")
-        beat = asyncio.create_task(self._beat(held, work), name=f"triage-lease-{event.id}")
+        ended = asyncio.Event()
+        beat = asyncio.create_task(self._beat(held, work, ended), name=f"triage-lease-{event.id}")
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -123,7 +124,7 @@ class TriageService:
             await asyncio.shield(self._give_back(held))
             raise
         finally:
-            beat.cancel()
+            ended.set()
             await asyncio.wait({beat})
 
     async def trigger(self, order_id: ObjectId) -> PassResult:
@@ -164,10 +165,13 @@ class TriageService:
             return PassResult("skipped", found[0].run_id if found else None, ALREADY if found else OPTED_OUT)
         return PassResult("waiting", None, AT_WORK)
 
-    async def _beat(self, held: Held, work: asyncio.Task[PassResult]) -> None:
-        """Renews the leases of event and run every third of them; work that lost the event's stops at once."""
-        while True:
-            await asyncio.sleep(self._heartbeat_s)
+    async def _beat(self, held: Held, work: asyncio.Task[PassResult], ended: asyncio.Event) -> None:
+        """Renews the leases of event and run every third of them; work that lost the event's stops at once.
+
+        Ends by `ended`, not by being cancelled: a query cancelled while MongoDB is away can, on Python 3.11, leave
+        the driver's own lock broken, and then no query of this process ever ends again.
+        """
+        while not await _is_set_within(ended, self._heartbeat_s):
             try:
                 alive = await self._outbox.heartbeat(held.event, self._lease_ms)
                 if alive and held.run is not None:
@@ -190,3 +194,10 @@ class TriageService:
                     await self._runs.finish(held.run, "aborted", "ABORTED")
         except (PyMongoError, TimeoutError, LeaseLostError) as error:
             log.warning("triage_release_failed", event_id=held.event.id, error=type(error).__name__)
+
+
+async def _is_set_within(event: asyncio.Event, timeout_s: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    return event.is_set()

