@@ -143,15 +143,16 @@ class RunEngine:
     async def _advanced(self, run: AgentRun, *, attended: bool) -> Ending | Waiting:
         """The loop with the heartbeat beside it. A lost lease ends the work, and is raised."""
         work = asyncio.create_task(self._work(run))
-        heartbeat = asyncio.create_task(self._beat(run, attended=attended))
+        over = asyncio.Event()
+        heartbeat = asyncio.create_task(self._beat(run, over, attended=attended))
         try:
             await asyncio.wait({work, heartbeat}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 heartbeat.result()
             return await work
         finally:
-            for task in (work, heartbeat):
-                task.cancel()
+            over.set()
+            work.cancel()
             await asyncio.wait({work, heartbeat})
 
     async def _work(self, run: AgentRun) -> Ending | Waiting:
@@ -178,14 +179,14 @@ class RunEngine:
         self._expiries.start(call_id)
         await self._look_after_parked(run.id, call_id)
 
-    async def _beat(self, run: AgentRun, *, attended: bool) -> None:
+    async def _beat(self, run: AgentRun, over: asyncio.Event, *, attended: bool) -> None:
         """Renews the lease every third of it. Raises `LeaseLostError`, and `CancelledError` for a stop asked elsewhere.
 
-        An attended run is stopped when its last watcher has been gone for the grace (D-3).
+        An attended run is stopped when its last watcher has been gone for the grace (D-3). Ends by `over`, not by
+        being cancelled: on Python 3.11 a cancellation that meets the driver's answer is lost, and the run would hang.
         """
         alone_since: float | None = None
-        while True:
-            await asyncio.sleep(self._heartbeat_s)
+        while not await _set_within(over, self._heartbeat_s):
             held = await self._runs.renew(run)
             if held.stop is not None:
                 raise asyncio.CancelledError
@@ -285,6 +286,13 @@ class RunEngine:
         """An approved call whose run has ended all the same: it is finished, for the record (D-5)."""
         if (await self._runs.get(run_id)).status != "running":
             await self._execution.execute(call_id, f"sweep:{run_id}")
+
+
+async def _set_within(event: asyncio.Event, timeout_s: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    return event.is_set()
 
 
 async def _apart(work: Awaitable[object]) -> None:

@@ -20,6 +20,8 @@ from pymongo import AsyncMongoClient, WriteConcern
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
 
+from app.core.driver_lock import mend_driver_lock
+
 Database = AsyncDatabase[dict[str, Any]]
 
 _TIMEOUT_MS = 5_000
@@ -34,6 +36,7 @@ def database_alias(name: str) -> str:
 @asynccontextmanager
 async def open_mongo(uri: str, name: str) -> AsyncIterator[Database]:
     """A database handle with UTC-aware dates, journaled writes and bounded waits."""
+    mend_driver_lock()
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         uri,
         serverSelectionTimeoutMS=_TIMEOUT_MS,

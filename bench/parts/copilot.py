@@ -26,6 +26,7 @@ from bench.visitor import create_orders
 _DATABASE = "bench_copilot"
 _PACE = 100
 """Tokens per second of one answer, as a quick model writes."""
+_STARTS_PER_S = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _crowd(house: House, plan: Plan) -> Iterator[Row]:
     tokens = plan.streams * plan.stream_tokens
     before_kb, before_s = house.web.memory_kb(), house.web.cpu_s()
     with _Peak(house.web) as peak:
-        heard = hear(house.at, asks, spread_s=plan.streams / 100)
+        heard = hear(house.at, asks, spread_s=plan.streams / _STARTS_PER_S)
     cpu_s = house.web.cpu_s() - before_s
     lags = [lag for one in heard for lag in one.lags_ms]
     if len(lags) != tokens:

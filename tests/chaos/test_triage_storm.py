@@ -34,6 +34,8 @@ LANES = 8
 PROBES = 3
 QUIET_S = 70.0
 
+pytestmark = pytest.mark.timeout(240)  # the waits below end long before, but add up on a busy machine
+
 POLL = timedelta(seconds=1)
 LANES_EACH = {"AGENT_CONCURRENCY": str(LANES), "AGENT_POLL_INTERVAL_MS": str(round(POLL.total_seconds() * 1000))}
 ROUGH = {
