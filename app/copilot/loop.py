@@ -85,6 +85,7 @@ class RunLoop:
     async def advance(self, run: AgentRun, person: Person) -> Ending | Waiting:
         """Rounds until the run waits or ends. Raises `LeaseLostError`, `ProviderUnavailable`, `BudgetExceeded`."""
         caller = Caller(person.actor, CallContext("copilot", person.role, person.ai_on))
+        earlier = await self._earlier(run)
         while True:
             view = RunView(run, await self._runs.calls_of([run.id]))
             calls = view.open_calls()
@@ -97,7 +98,7 @@ class RunLoop:
             if ending := self._limit_reached(view, calls):
                 await self._runs.commit(run, answers)
                 return ending
-            run = await self._ask(view, answers, person, caller)
+            run = await self._ask(view, answers, person, caller, earlier=earlier)
             last = run.transcript[-1]
             if not last.calls:
                 return Ending("complete", content=last.content)
@@ -135,9 +136,11 @@ class RunLoop:
             return Ending("budget_exceeded", "AI_BUDGET_EXCEEDED")
         return None
 
-    async def _ask(self, view: RunView, answers: list[Step], person: Person, caller: Caller) -> AgentRun:
+    async def _ask(
+        self, view: RunView, answers: list[Step], person: Person, caller: Caller, *, earlier: list[list[ChatMessage]]
+    ) -> AgentRun:
         run = view.run
-        request = await self._request(run, answers, person, caller)
+        request = await self._request(run, answers, person, caller, earlier=earlier)
         answer = Answer()
         try:
             await self._steps.ask(run.id, person.id, run.step_count, request, answer, said=_said_so_far(run))
@@ -160,12 +163,14 @@ class RunLoop:
         ]
         return Step(role="assistant", content=answer.text, calls=calls, at=self._clock.now())
 
-    async def _request(self, run: AgentRun, answers: list[Step], person: Person, caller: Caller) -> ChatRequest:
+    async def _request(
+        self, run: AgentRun, answers: list[Step], person: Person, caller: Caller, *, earlier: list[list[ChatMessage]]
+    ) -> ChatRequest:
         tools = self._registry.offered(caller.context)
         briefing = Briefing(person.name, person.role, run.created_at, await self._viewing(run, person))
         messages = within_budget(
             briefing.text(),
-            await self._earlier(run),
+            earlier,
             chat_messages([*run.transcript, *answers]),
             tools,
             self._settings.ai_max_context_tokens,

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bson import ObjectId
-from pymongo import ReturnDocument
+from pymongo import ReturnDocument, WriteConcern
 from pymongo.errors import DuplicateKeyError
 
 from app.core.mongo import Database
@@ -19,6 +19,7 @@ class GovernanceRepository:
     def __init__(self, database: Database) -> None:
         self._configs = database["agentconfigs"]
         self._spends = database["agentspends"]
+        self._settled = database.get_collection("agentspends", write_concern=WriteConcern(w=1, j=False))
 
     async def config(self, name: str, first: dict[str, Any]) -> AgentConfig:
         """The agent's policy, made from `first` at its first use."""
@@ -62,6 +63,10 @@ class GovernanceRepository:
         """One conditional update of the ledger; whether it took effect."""
         result = await self._spends.update_one(predicate, update)
         return result.matched_count == 1
+
+    async def settle(self, predicate: dict[str, Any], update: dict[str, Any]) -> None:
+        """As `apply`, without waiting for the disk: one that MongoDB loses is settled as a leftover, in full."""
+        await self._settled.update_one(predicate, update)
 
     async def days(self, keys: list[str]) -> list[AgentSpend]:
         cursor = self._spends.find({"key": {"$in": keys}})

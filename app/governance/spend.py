@@ -99,7 +99,7 @@ class SpendLedger:
             moved[f"users.{reservation.user}"] = difference
         if reservation.agent:
             moved[f"agents.{reservation.agent}"] = difference
-        await self._repository.apply(
+        await self._repository.settle(
             {"key": reservation.key, f"open.{reservation.call}": {"$exists": True}},
             {"$inc": moved, "$unset": {f"open.{reservation.call}": ""}},
         )
