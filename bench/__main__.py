@@ -36,7 +36,7 @@ def bench(parts: tuple[str, ...], *, orders: int, rounds: int, folder: Path, res
         for part in parts or PARTS:
             print(f"{part}:", flush=True)
             measure: Part = import_module(f"bench.parts.{part}").run
-            write(results, part, section(part, measure(at, plan), plan.setting))
+            write(results, part, section(part, measure(at, plan), plan.setting(part)))
     print(f"Written to {results}")
 
 

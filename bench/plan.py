@@ -32,9 +32,13 @@ class Plan:
     events: int = 600
     pickups: int = 200
 
-    @property
-    def setting(self) -> str:
-        return f"{self.rounds} rounds of {self.seconds:g} s by turns"
+    def setting(self, part: str) -> str:
+        """What was run, for the head of the part's table."""
+        return {
+            "desk": f"{self.rounds} rounds of {self.seconds:g} s by turns",
+            "copilot": f"{self.answers} answers and {self.tool_rounds} rounds of tool steps by turns",
+            "triage": f"{self.events} events for each number of workers",
+        }[part]
 
 
 def tiny(folder: Path) -> Plan:
