@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import UTC, datetime
 
 import bcrypt
 import pytest
 from bson import ObjectId
+from pwdlib import PasswordHash
 
 from app.accounts.background import AfterTheAnswer
 from app.accounts.cookies import cleared_cookies, signed_in_cookies
@@ -67,16 +69,23 @@ async def test_bytes_beyond_what_bcrypt_reads_do_not_break_an_old_hash() -> None
     assert await passwords.verify(long, stored)
 
 
-async def test_hashing_leaves_the_event_loop_free() -> None:
-    """AUTH-12"""
+async def test_hashing_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AUTH-12: a hash under way ends only after the loop has done something else meanwhile"""
     passwords = Passwords()
-    hashing = asyncio.gather(*(passwords.hash("Passw0rd1") for _ in range(4)))
-    turns = 0
-    while not hashing.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert turns > 100
-    assert len(set(await hashing)) == 4
+    begun, loop_ran = threading.Event(), threading.Event()
+    outcomes: list[bool] = []
+
+    def hash_slowly(_: PasswordHash, password: str) -> str:
+        begun.set()
+        outcomes.append(loop_ran.wait(timeout=10))
+        return password
+
+    monkeypatch.setattr(PasswordHash, "hash", hash_slowly)
+    hashing = asyncio.create_task(passwords.hash("Passw0rd1"))
+    await asyncio.to_thread(begun.wait, 10)
+    loop_ran.set()
+    assert await hashing == "Passw0rd1"
+    assert outcomes == [True]
 
 
 def test_in_production_both_cookies_are_secure() -> None:
