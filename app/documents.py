@@ -9,6 +9,7 @@ from app.copilot.models import CopilotSession
 from app.governance.models import AgentConfig, AgentConfigAudit, AgentSpend
 from app.outbox.models import OutboxEvent
 from app.runs.models import AgentMessage, AgentRun, AgentToolCall
+from app.tools.models import ToolReview
 from app.triage.models import TriageSuggestion
 from app.work_orders.models import WorkOrder
 
@@ -24,6 +25,7 @@ DOCUMENTS: list[type[Document]] = [
     AgentRun,
     AgentMessage,
     AgentToolCall,
+    ToolReview,
     CopilotSession,
     TriageSuggestion,
 ]

@@ -82,7 +82,7 @@ def _lifespan(settings: Settings, opener: OpenDesk) -> Callable[[Litestar], Abst
     async def running(app: Litestar) -> AsyncIterator[None]:
         async with opener(settings) as desk:
             app.state.desk = desk
-            async with desk.copilot.hub.running(), desk.copilot.engine.running():
+            async with desk.copilot.hub.running(), desk.copilot.sweeper.running():
                 yield
             await desk.copilot.approvals.close()
 
@@ -115,8 +115,13 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
         "copilot": of_desk(lambda desk: desk.copilot.copilot),
         "approvals": of_desk(lambda desk: desk.copilot.approvals),
         "engine": of_desk(lambda desk: desk.copilot.engine),
+        "reviews": of_desk(lambda desk: desk.tools.reviews),
+        "reviewing": of_desk(lambda desk: desk.copilot.reviewing),
+        "tool_listing": of_desk(lambda desk: desk.tools.listing),
+        "operating": of_desk(lambda desk: desk.tools.operating),
         "watching": of_desk(lambda desk: desk.copilot.watching),
         "json_wire": of_desk(lambda desk: desk.copilot.json_wire),
+        "console_wire": of_desk(lambda desk: desk.copilot.console_wire),
         "html_wire": of_desk(
             lambda desk: HtmlWire(desk.copilot.watching, desk.runs, desk.copilot.approvals, pages, desk.clock)
         ),
@@ -136,7 +141,7 @@ def _dependencies(settings: Settings, pages: Pages) -> dict[str, Provide]:
 
 
 async def _page_context(request: AnyRequest) -> dict[str, Any]:
-    """What every page needs; one query beyond the person, and two more for a dispatcher's whole page."""
+    """What every page needs; one query beyond the person, and three more for a dispatcher's whole page."""
     desk = _desk_of(request.scope)
     person = request.scope.get("user")
     signed_in = isinstance(person, Person)
@@ -145,6 +150,7 @@ async def _page_context(request: AnyRequest) -> dict[str, Any]:
         "csrf_token": request.scope["state"].get("csrf_token", ""),
         "nav": "",
         "attention": await _attention(desk, request, person),
+        "reviews_waiting": await _reviews_waiting(desk, request, person),
         "pending_approvals": await desk.runs.count_pending(person.id) if isinstance(person, Person) else 0,
         "ai": await _ai_state(desk, person if signed_in else None),
         "now": desk.clock.now(),
@@ -157,6 +163,13 @@ async def _attention(desk: Desk, request: AnyRequest, person: Any) -> int:
     if not isinstance(person, Person) or person.role != "admin" or wants_fragment(request):
         return 0
     return len(await desk.triage.attention.items(person.actor, most=100))
+
+
+async def _reviews_waiting(desk: Desk, request: AnyRequest, person: Any) -> int:
+    """How many requests wait for a dispatcher's review; one bounded count where the rail is shown."""
+    if not isinstance(person, Person) or person.role != "admin" or wants_fragment(request):
+        return 0
+    return await desk.tools.reviews.count_waiting()
 
 
 async def _ai_state(desk: Desk, person: Any) -> dict[str, Any]:

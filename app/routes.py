@@ -7,7 +7,7 @@ from litestar.types import ControllerRouterHandler
 from app.accounts import api as accounts_api
 from app.accounts import pages as accounts_pages
 from app.copilot import api as copilot_api
-from app.copilot import approval_pages, own_run_pages
+from app.copilot import approval_pages, console_api, own_run_pages, review_pages, tool_pages
 from app.copilot import pages as copilot_pages
 from app.site import api as site_api
 from app.site import pages as site_pages
@@ -26,6 +26,7 @@ API: list[ControllerRouterHandler] = [
     *triage_api.API,
     *agents_api.API,
     *copilot_api.API,
+    *console_api.API,
     *site_api.API,
 ]
 """What `/api/openapi.json` describes."""
@@ -38,6 +39,8 @@ CONTROLLERS: list[ControllerRouterHandler] = [
     *copilot_pages.PAGES,
     *approval_pages.PAGES,
     *own_run_pages.PAGES,
+    *review_pages.PAGES,
+    *tool_pages.PAGES,
     *triage_pages.PAGES,
     *agents_pages.PAGES,
     *run_pages.PAGES,

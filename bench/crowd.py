@@ -45,6 +45,15 @@ def signed_in(at: Stage, database: str, user_id: ObjectId) -> dict[str, str]:
     return {"Cookie": f"access_token={AccessTokens(key, SystemClock()).issue(user_id, 'user', 'bench')}"}
 
 
+def stop_run(url: str, headers: dict[str, str]) -> None:
+    """Ends the run of that person, with what waits in it."""
+    with httpx.Client(base_url=f"{url}/api/v1/ai/runs", headers=headers, trust_env=False, timeout=10) as client:
+        newest = client.get("", params={"limit": 1}).json()["data"]["items"][0]
+        answer = client.post(f"/{newest['id']}/cancel")
+    if answer.status_code != 200:
+        raise BenchError(f"A run could not be stopped: {answer.status_code} {answer.text[:200]}")
+
+
 def new_session(url: str, headers: dict[str, str]) -> str:
     """A new conversation of that person; the address that takes its messages."""
     answer = httpx.post(f"{url}/api/v1/ai/sessions", headers=headers, trust_env=False, timeout=10)

@@ -11,33 +11,39 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench.stage import ROOT, BenchError, Stage
 
 _STAMP = re.compile(rb"(\d+\.\d{6}) ")
+_NAME = re.compile(rb"^event: (\w+)$", re.MULTILINE)
 _PROCESS_S = 300.0
 _STREAM_S = 240.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request whose answer is a stream."""
+    """One request whose answer is a stream, heard to its end, or until an event named `until`."""
 
     url: str
     headers: dict[str, str]
     body: dict[str, Any]
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One stream: seconds to its first token and to its end, and how late each token came, in milliseconds."""
+    """One stream: seconds to its first token and to its end, and how late each token came, in milliseconds.
+
+    `arrived_s` has the seconds to the last event of each name, where the stream was heard until one of them.
+    """
 
     first_s: float
     total_s: float
     lags_ms: list[float]
+    arrived_s: dict[str, float] = field(default_factory=dict)
 
 
 def hear(at: Stage, asks: list[Ask], *, spread_s: float = 0.0) -> list[Heard]:
@@ -68,16 +74,21 @@ async def _one(ask: Ask, delay_s: float) -> Heard:
     lines = [f"POST {parts.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     writer.write("\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body)
     try:
-        return await _read(reader, time.monotonic())
+        started = time.monotonic()
+        await _accepted(reader)
+        return await (_read_until(reader, started, ask.until) if ask.until else _read(reader, started))
     finally:
         writer.close()
 
 
-async def _read(reader: asyncio.StreamReader, started: float) -> Heard:
-    """To the end; a token is told by its stamp, which never stands across two events."""
+async def _accepted(reader: asyncio.StreamReader) -> None:
     status = await reader.readline()
     if b" 200 " not in status:
         raise ConnectionError(status.decode() + (await reader.read(2_000)).decode(errors="replace")[-500:])
+
+
+async def _read(reader: asyncio.StreamReader, started: float) -> Heard:
+    """To the end; a token is told by its stamp, which never stands across two events."""
     first, lags, rest = 0.0, [], b""
     while piece := await reader.read(65_536):
         now = time.monotonic()
@@ -89,6 +100,20 @@ async def _read(reader: asyncio.StreamReader, started: float) -> Heard:
             first = first or (now if stamps else 0.0)
             lags += [(now - stamp) * 1000 for stamp in stamps]
     return Heard(first - started, time.monotonic() - started, lags)
+
+
+async def _read_until(reader: asyncio.StreamReader, started: float, until: str) -> Heard:
+    """As far as an event of that name; the stream may go on."""
+    arrived: dict[str, float] = {}
+    rest = b""
+    while until not in arrived:
+        piece = await reader.read(65_536)
+        if not piece:
+            raise ConnectionError(f"the stream ended before {until}; it told {', '.join(arrived)}")
+        *whole, rest = (rest + piece).split(b"\n\n")
+        for event in whole:
+            arrived |= {name.decode(): time.monotonic() - started for name in _NAME.findall(event)}
+    return Heard(0.0, time.monotonic() - started, [], arrived)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A model server that does what the last user message says, at a pace that it keeps.
 
 `bench tokens=500 rate=100` streams 500 tokens, 100 a second (`rate=0`: as fast as they are taken); each token is the
-moment at which it was sent. `bench steps=20` asks for a tool 20 times, then ends. Anything else gets a triage proposal.
+moment at which it was sent. `bench steps=20` asks for a tool 20 times, then ends. `bench writes=1` reads, then proposes
+to change what it read. Anything else gets a triage proposal.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import uvloop
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
-TOOL = "list_my_work_orders"
-_ORDER = re.compile(r"bench (tokens|steps)=(\d+)(?: rate=(\d+))?")
+READ, WRITE = "list_my_work_orders", "update_work_order"
+_ORDER = re.compile(r"bench (tokens|steps|writes)=(\d+)(?: rate=(\d+))?")
 _PROPOSAL = '{"summary":"A pump leaks.","suggestedPriority":"medium","flagForDispatcher":false}'
 _USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 _BASE = {"id": "chatcmpl-bench", "created": 0, "model": "bench"}
@@ -33,8 +34,13 @@ def ask_for_tokens(count: int, rate: int, name: str = "") -> str:
 
 
 def ask_for_steps(count: int) -> str:
-    """The message that makes the model use the tool."""
+    """The message that makes the model use the reading tool."""
     return f"bench steps={count}"
+
+
+def ask_for_a_write() -> str:
+    """The message that makes the model read, and propose one change."""
+    return "bench writes=1"
 
 
 async def app(scope: Any, receive: Receive, send: Send) -> None:
@@ -48,7 +54,9 @@ async def app(scope: Any, receive: Receive, send: Send) -> None:
         return
     message: dict[str, Any]
     if kind == "steps" and done < count:
-        message = {"content": None, "tool_calls": [_call(done)]}
+        message = {"content": None, "tool_calls": [_search(done)]}
+    elif kind == "writes" and done <= count:
+        message = {"content": None, "tool_calls": [_change(request["messages"][-1]) if done else _search(0)]}
     else:
         message = {"content": _PROPOSAL if kind == "triage" else "Done."}
     if request.get("stream"):
@@ -84,10 +92,20 @@ async def _at_once(message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
     yield _chunk({}, "tool_calls" if calls else "stop")
 
 
-def _call(number: int) -> dict[str, Any]:
+def _search(number: int) -> dict[str, Any]:
     """Another search each time, so that no answer can be kept from the one before."""
-    arguments = json.dumps({"search": f"pump {number}"})
-    return {"id": f"call_{number}", "type": "function", "function": {"name": TOOL, "arguments": arguments}}
+    return _call(number, READ, {"search": f"pump {number}"})
+
+
+def _change(result: dict[str, Any]) -> dict[str, Any]:
+    """A change of the first order that was just read; `_id` is how the frameworks' tool names it."""
+    order = json.loads(result["content"])[0]
+    return _call(1, WRITE, {"id": order.get("id") or order["_id"], "priority": "high"})
+
+
+def _call(number: int, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    return {"id": f"call_{number}", "type": "function", "function": function}
 
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:

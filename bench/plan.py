@@ -29,6 +29,8 @@ class Plan:
     frameworks: bool = True
     workers: tuple[int, ...] = (1, 2, 4)
     head_start_s: float = 4.0
+    claims: int = 4_000
+    claim_rounds: int = 3
     events: int = 600
     pickups: int = 200
 
@@ -37,7 +39,7 @@ class Plan:
         return {
             "desk": f"{self.rounds} rounds of {self.seconds:g} s by turns",
             "copilot": f"{self.answers} answers and {self.tool_rounds} rounds of tool steps by turns",
-            "triage": f"{self.events} events for each number of workers",
+            "triage": f"{self.claims} claims and {self.events} passes for each number of workers, 2 lanes each",
         }[part]
 
 
@@ -58,6 +60,8 @@ def tiny(folder: Path) -> Plan:
         tool_rounds=1,
         workers=(1,),
         head_start_s=2.0,
+        claims=20,
+        claim_rounds=1,
         events=10,
         pickups=3,
     )

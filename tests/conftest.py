@@ -127,6 +127,8 @@ def settings(stores: Stores, model: ScriptedModel, overrides: dict[str, Any], tm
         "mongodb_db": stores.database,
         "redis_url": stores.redis_url,
         "desk_dir": tmp_path / "desk",
+        "connections_dir": tmp_path / "connections",
+        "custom_tools_dir": tmp_path / "custom_tools",
         "ai_enabled": True,
         "ai_allow_local_provider": True,
         "ai_base_url": model.base_url,

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
 from app.core.logging import get_logger
-from app.triage.service import TriageService
 
 log = get_logger(__name__)
 
 _SECOND_LOOK_S = 0.1
 """A nudge that meets the drain job's own ending is not sent: so a woken lane looks once more a moment later."""
+
+
+class Works(Protocol):
+    """What a lane works for: triage."""
+
+    async def run_next(self) -> object | None:
+        """Claims one event and works on it; None when nothing is due."""
 
 
 class Bell:
@@ -34,8 +41,8 @@ class Bell:
 class Lane:
     """Works while there is work; then waits for the bell, or `poll_s` seconds (AGENT_POLL_INTERVAL_MS)."""
 
-    def __init__(self, triage: TriageService, bell: Bell, poll_s: float) -> None:
-        self._triage = triage
+    def __init__(self, works: Works, bell: Bell, poll_s: float) -> None:
+        self._works = works
         self._rung = bell.listener()
         self._poll_s = poll_s
         self._stopping = False
@@ -54,7 +61,7 @@ class Lane:
     async def _drain(self) -> None:
         """Works until nothing is due. A store that fails ends the round, not the lane: leases bring events back."""
         try:
-            while not self._stopping and await self._triage.run_next() is not None:
+            while not self._stopping and await self._works.run_next() is not None:
                 pass
         except (PyMongoError, OSError) as error:
             log.warning("triage_lane_failed", error=type(error).__name__)

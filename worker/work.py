@@ -33,7 +33,7 @@ async def work(desk: Desk, stop: asyncio.Event) -> None:
     if lanes:
         others.append(JobListener(settings.redis_url, prefix_of(settings), bell).run())
     log.info("worker_started", lanes=len(lanes), ai=desk.triage.triage.enabled)
-    async with desk.copilot.engine.running():
+    async with desk.copilot.sweeper.running():
         passes = [asyncio.create_task(lane.run(), name=f"lane-{n}") for n, lane in enumerate(lanes)]
         tasks = [asyncio.create_task(other) for other in others]
         try:

@@ -10,10 +10,12 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.accounts.askers import Asker
 from app.accounts.assembly import AccountsFeature
 from app.accounts.cookies import ACCESS, REFRESH, cleared_cookies, signed_in_cookies
 from app.accounts.devices import device_of
-from app.accounts.service import person_from
+from app.accounts.people import Person
+from app.accounts.service import AccountsService, person_from
 from app.accounts.tokens import AccessClaims
 from app.core.errors import Unauthorized
 from app.core.settings import Settings
@@ -22,6 +24,8 @@ from app.web.hx import AnyConnection
 
 class Authentication(ASGIMiddleware):
     """Sets `scope["user"]` to the `Person` or None, and `scope["auth"]` to the claims that named them.
+
+    For handlers with `READS_PERSON` the user may be an `Asker`.
 
     Pages and htmx requests whose access token is gone renew silently from the refresh token; JSON does not.
     `feature_of` finds the assembled feature in the scope's application.
@@ -46,13 +50,19 @@ class Authentication(ASGIMiddleware):
         feature = self._feature_of(scope)
         claims = feature.tokens.read(connection.cookies.get(ACCESS, ""))
         if claims is not None:
-            scope["user"] = await feature.accounts.person(claims.user_id, claims.sid)
+            scope["user"] = await self._person(scope, feature.accounts, claims)
             scope["auth"] = claims
             return send
         refresh_token = connection.cookies.get(REFRESH)
         if not refresh_token or not renews:
             return send
         return await self._renew(connection, feature, refresh_token, send)
+
+    async def _person(self, scope: Scope, accounts: AccountsService, claims: AccessClaims) -> Person | Asker | None:
+        """A handler may read the person itself; not with a query, for its faults are told to nobody unknown."""
+        if "reads_person" in scope["route_handler"].opt and not scope["query_string"]:
+            return accounts.asker(claims.user_id, claims.sid)
+        return await accounts.person(claims.user_id, claims.sid)
 
     async def _renew(self, connection: AnyConnection, feature: AccountsFeature, refresh_token: str, send: Send) -> Send:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from bson import ObjectId
 
@@ -30,6 +31,19 @@ class Person:
     @property
     def actor(self) -> HumanActor:
         return HumanActor(id=self.id, role=self.role, ref=PersonRef(id=str(self.id), name=self.name, email=self.email))
+
+
+def person_in(row: dict[str, Any], sid: str) -> Person:
+    """The person of the session `sid`, from their row of `users`."""
+    return Person(
+        id=row["_id"],
+        email=row["email"],
+        name=row["name"],
+        role=row["role"],
+        sid=sid,
+        ai_enabled=row.get("aiEnabled", True),
+        ai_opt_out=row.get("aiOptOut", False),
+    )
 
 
 class PersonRef(Wire):

@@ -15,6 +15,7 @@ from pymongo.errors import DuplicateKeyError
 from app.accounts.actors import Role
 from app.accounts.errors import EmailTaken
 from app.accounts.models import User
+from app.core.mongo import FIRST_BATCH_MAX, first_batch
 
 Row = dict[str, Any]
 
@@ -68,13 +69,26 @@ class UserRepository:
 
     async def person_in_session(self, user_id: ObjectId, sid: str) -> Row | None:
         """The few fields that every request needs, if the person is active and `sid` not revoked (AUTH-5)."""
-        return await self._users.find_one({"_id": user_id, **_ACTIVE, "revokedSids.sid": {"$ne": sid}}, _PERSON)
+        where = _in_session(user_id, sid)
+        found = {"find": self._users.name, "filter": where, "projection": _PERSON, "limit": 1, "singleBatch": True}
+        rows = await first_batch(self._users.database, found)
+        return rows[0] if rows else None
+
+    def session_stage(self, user_id: ObjectId, sid: str) -> Row:
+        """The same as the last stage of an aggregation elsewhere: it adds `{beside: <those fields>}`, or nothing."""
+        person = [{"$match": _in_session(user_id, sid)}, {"$project": _PERSON}, {"$replaceWith": {"beside": "$$ROOT"}}]
+        return {"$unionWith": {"coll": self._users.name, "pipeline": person}}
 
     async def active(self, user_id: ObjectId) -> Row | None:
         return await self._users.find_one({"_id": user_id, **_ACTIVE}, _PERSON)
 
     async def named(self, ids: Iterable[ObjectId]) -> list[Row]:
-        return await self._users.find({"_id": {"$in": list(set(ids))}}, {"name": 1, "email": 1}).to_list()
+        wanted = list(set(ids))
+        fields = {"name": 1, "email": 1}
+        if len(wanted) > FIRST_BATCH_MAX:
+            return await self._users.find({"_id": {"$in": wanted}}, fields).to_list()
+        found = {"find": self._users.name, "filter": {"_id": {"$in": wanted}}, "projection": fields}
+        return await first_batch(self._users.database, found)
 
     async def record_failure(self, user_id: ObjectId, now: datetime) -> None:
         """Counts one failure in its window; the fifth locks. One atomic update; a locked account counts no further."""
@@ -147,7 +161,7 @@ class UserRepository:
 
     async def in_session(self, user_id: ObjectId, sid: str) -> User | None:
         """The active person, if `sid` was not revoked."""
-        return _user(await self._users.find_one({"_id": user_id, **_ACTIVE, "revokedSids.sid": {"$ne": sid}}))
+        return _user(await self._users.find_one(_in_session(user_id, sid)))
 
     async def other_active_admins(self, user_id: ObjectId) -> int:
         return await self._users.count_documents({"role": "admin", **_ACTIVE, "_id": {"$ne": user_id}}, limit=1)
@@ -172,6 +186,10 @@ def _made(row: Row) -> User:
 
 def _user(row: Row | None) -> User | None:
     return _made(row) if row is not None else None
+
+
+def _in_session(user_id: ObjectId, sid: str) -> Row:
+    return {"_id": user_id, **_ACTIVE, "revokedSids.sid": {"$ne": sid}}
 
 
 def _same_password(user: User) -> Row:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from bson import ObjectId
 
 from app.accounts.actors import HumanActor, Role
+from app.accounts.askers import Asker
 from app.accounts.errors import AuthGeneric, EmailTaken, WrongPassword
 from app.accounts.models import User
 from app.accounts.passwords import Passwords
-from app.accounts.people import Person, PersonRef
-from app.accounts.repository import Row, UserRepository
+from app.accounts.people import Person, PersonRef, person_in
+from app.accounts.repository import UserRepository
 from app.accounts.schemas import PasswordChange, ProfileChange
 from app.accounts.sessions import Device, Sessions, SignedIn
 from app.core.clock import Clock
@@ -28,7 +29,12 @@ class AccountsService:
     async def person(self, user_id: ObjectId, sid: str) -> Person | None:
         """The active person behind a session that was not revoked; one query (AUTH-5)."""
         row = await self._users.person_in_session(user_id, sid)
-        return _person(row, sid) if row else None
+        return person_in(row, sid) if row else None
+
+    def asker(self, user_id: ObjectId, sid: str) -> Asker:
+        """The person behind a session, to be read together with what they ask for (AUTH-5)."""
+        stage = self._users.session_stage(user_id, sid)
+        return Asker(user_id, sid, stage=stage, read=lambda: self.person(user_id, sid))
 
     async def refs(self, ids: Iterable[ObjectId]) -> dict[ObjectId, PersonRef]:
         """`{id, name, email}` of each person that exists; one query."""
@@ -43,7 +49,7 @@ class AccountsService:
     async def active_person(self, user_id: ObjectId) -> Person | None:
         """The active person outside a session: for a run that goes on by itself."""
         row = await self._users.active(user_id)
-        return _person(row, "") if row else None
+        return person_in(row, "") if row else None
 
     async def ai_on(self, user_id: ObjectId) -> bool:
         """Whether AI may act for or about a person (PROFILE-1..3). False when missing or inactive."""
@@ -103,18 +109,6 @@ def person_from(user: User, sid: str) -> Person:
         sid=sid,
         ai_enabled=user.ai_enabled,
         ai_opt_out=user.ai_opt_out,
-    )
-
-
-def _person(row: Row, sid: str) -> Person:
-    return Person(
-        id=row["_id"],
-        email=row["email"],
-        name=row["name"],
-        role=row["role"],
-        sid=sid,
-        ai_enabled=row.get("aiEnabled", True),
-        ai_opt_out=row.get("aiOptOut", False),
     )
 
 

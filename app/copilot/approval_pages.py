@@ -15,7 +15,8 @@ from app.accounts.forms import read_form
 from app.accounts.guards import signed_in
 from app.accounts.people import Person
 from app.copilot.approvals import Approvals
-from app.copilot.cards import approval_view, kind_of, subject_of, tool_card
+from app.copilot.card_words import is_preview, kind_of, noun_of, subject_of
+from app.copilot.cards import approval_view, tool_card
 from app.copilot.conversation import Conversation
 from app.copilot.schemas import Decision
 from app.copilot.wire_html import RunState
@@ -24,6 +25,8 @@ from app.core.errors import AppError, ValidationFailed
 from app.core.ids import parse_id
 from app.runs.errors import ApprovalExpired, ApprovalResolved, ApprovalStale
 from app.runs.models import AgentToolCall
+from app.tools.models import ToolReview
+from app.tools.reviews import ReviewQueue
 from app.web.hx import toast, wants_fragment
 from app.web.pages import Pages, see_other
 from app.web.validation import parse
@@ -39,7 +42,7 @@ _COPILOT, _APPROVALS = "/app/copilot", "/app/approvals"
 
 @dataclass(frozen=True, slots=True)
 class DecidedItem:
-    """One line of the recent decisions."""
+    """One line of the recent decisions. `word` says more than the state, where a dispatcher decides (T-8)."""
 
     href: str
     subject: str
@@ -48,6 +51,7 @@ class DecidedItem:
     reason: str | None
     decided_by: str | None
     decided_at: datetime
+    word: str | None = None
 
 
 class ApprovalPages(Controller):
@@ -58,17 +62,21 @@ class ApprovalPages(Controller):
     @get()
     async def all(
         self,
+        *,
         request: AnyRequest,
         person: NamedDependency[Person],
         pages: NamedDependency[Pages],
         approvals: NamedDependency[Approvals],
+        reviews: NamedDependency[ReviewQueue],
         clock: NamedDependency[Clock],
     ) -> Page:
         views = [
             approval_view(call, person.name, clock.now(), approvals.token(call))
             for call in await approvals.pending(person)
         ]
-        recent = [_decided(call, person) for call in await approvals.decided(person)]
+        decided = [_decided(call, person) for call in await approvals.decided(person) if call.review_id is None]
+        kept = [_reviewed(review) for review in await reviews.of_requester(person.id)]
+        recent = sorted([*decided, *kept], key=lambda item: item.decided_at, reverse=True)
         return await pages.page_or_fragment(
             request, "copilot/approvals.html", "copilot/_approvals.html", nav="approvals", pending=views, recent=recent
         )
@@ -138,7 +146,7 @@ async def undo(
     """Takes an executed change back; the card shows it."""
     call = await approvals.undo(person, parse_id(call_id))
     if not wants_fragment(request):
-        gone = kind_of(call) == "create"
+        gone = kind_of(call.tool) == "create"
         return see_other("/app/work-orders" + ("" if gone else f"/{call.target_id}") + "?done=undone")
     return await pages.fragment(
         request,
@@ -149,6 +157,15 @@ async def undo(
 
 
 PAGES: list[ControllerRouterHandler] = [ApprovalPages, undo]
+
+_REVIEWED = {
+    "waiting": ("waiting", "Waits for a dispatcher"),
+    "released": ("approved", "A dispatcher runs it"),
+    "run": ("executed", "Run by a dispatcher"),
+    "refused": ("rejected", "Refused by a dispatcher"),
+    "failed": ("error", "Run by a dispatcher, did not work"),
+}
+"""State and words of a request in the review queue, for the person who asked."""
 
 
 async def _shown(
@@ -210,4 +227,19 @@ def _decided(call: AgentToolCall, person: Person) -> DecidedItem:
         reason=approval.reason if approval else None,
         decided_by=person.name if decided_by == str(person.id) else decided_by,
         decided_at=(approval.decided_at if approval else None) or call.updated_at,
+        word="Approved" if is_preview(call) and call.outcome == "executed" else None,
+    )
+
+
+def _reviewed(review: ToolReview) -> DecidedItem:
+    state, word = _REVIEWED[review.status]
+    return DecidedItem(
+        href=f"{_APPROVALS}/{review.ran_as}" if review.ran_as else f"/app/runs/{review.run_id}",
+        subject=noun_of(review),
+        summary=review.summary,
+        state=state,
+        reason=review.reason,
+        decided_by="a dispatcher" if review.decided_by else None,
+        decided_at=review.decided_at or review.created_at,
+        word=word,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import NoReturn
 
 from bson import ObjectId
 
 from app.accounts.people import Person
-from app.copilot.confirmation import ConfirmationTokens
+from app.copilot.confirmation import ConfirmationTokens, token_hash
+from app.copilot.decided import AlreadyDecided
 from app.copilot.endings import Endings
 from app.copilot.engine import RunEngine
 from app.copilot.events import EventLog
@@ -27,9 +29,9 @@ from app.work_orders.schemas import Mark
 from app.work_orders.service import WorkOrderService
 
 MAX_EXTENSIONS = 10
+AI_IS_OFF = "AI was switched off for your account, so this proposal is closed. You can make the change yourself."
 _SHOWN = 50
 _DECIDED = ("approved", "executed", "rejected", "expired", "stale", "aborted", "error")
-_AS_DECIDED = {True: ("approved", "executed"), False: ("rejected",)}
 
 
 class Approvals:
@@ -76,7 +78,8 @@ class Approvals:
         """Approves or rejects, without waiting for the effect.
 
         Raises, in D-6's order: `NotFound` (unknown id, wrong token), `Forbidden` (not the owner), `ApprovalResolved`
-        (decided otherwise, or the run has ended), `ApprovalExpired`, `ApprovalStale` (staged anew).
+        (decided otherwise, or the run has ended), `ApprovalExpired`, `Forbidden` (AI is off for the person: what waits
+        is void), `ApprovalStale` (staged anew).
         """
         call = await self._runs.call(call_id)
         given = decision.confirmation_token
@@ -84,18 +87,30 @@ class Approvals:
             raise NotFound("There is no such proposal.")
         if call.user_id != person.id:
             raise Forbidden("Only the person who asked for this can decide it.")
-        if call.outcome != "pending":
-            return self._already(call, decision)
         try:
-            await self._check_time(call)
-        except (ApprovalExpired, ApprovalResolved):
-            present = await self._runs.call(call_id)
-            if present.outcome in ("pending", "expired"):
-                raise
-            return self._already(present, decision)  # decided elsewhere since it was read, and the turn is over already
-        if decision.approve and await self._target_moved(person, call):
-            return await self._stage_anew(call, decision)
-        return await self._claim(person, call, decision)
+            return await self._decide(person, call, decision)
+        except AlreadyDecided as known:
+            if known.agrees(approve=decision.approve):
+                return known.call
+            raise known.refusal() from None
+
+    async def by_token(self, person: Person, token: str) -> AgentToolCall:
+        """The person's staged call that `token` stands for, in whatever state. Raises `NotFound` (T-12)."""
+        call = await self._runs.call_by_token_hash(token_hash(token))
+        if call is None or call.user_id != person.id or not self._tokens.matches(call, token):
+            raise NotFound("There is no such proposal.")
+        return call
+
+    async def confirm(self, person: Person, decision: Decision) -> AgentToolCall:
+        """Spends the decision's confirmation token, once: there is no second answer to it (T-12).
+
+        Raises `NotFound` (unknown, or another person's), `ApprovalResolved` (spent), and what `decide` raises.
+        """
+        call = await self.by_token(person, decision.confirmation_token or "")
+        try:
+            return await self._decide(person, call, decision)
+        except AlreadyDecided as known:
+            raise known.refusal() from None
 
     async def extend(self, person: Person, call_id: ObjectId) -> AgentToolCall:
         """One more time-to-live, at most ten times; the event is told again (D-30, WCAG 2.2.1)."""
@@ -141,16 +156,22 @@ class Approvals:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _already(self, call: AgentToolCall, decision: Decision) -> AgentToolCall:
-        status = call.approval.status if call.approval else ""
-        if call.outcome in _AS_DECIDED[decision.approve] or status == _AS_DECIDED[decision.approve][0]:
-            return call
-        if call.outcome == "expired":
-            raise ApprovalExpired
-        if call.outcome == "stale":
-            raise ApprovalStale
-        who = "approved" if status == "approved" else call.outcome
-        raise ApprovalResolved(f"This was already decided: {who}.")
+    async def _decide(self, person: Person, call: AgentToolCall, decision: Decision) -> AgentToolCall:
+        """Decides a call of the person. Raises `AlreadyDecided`, and what `decide` raises."""
+        if call.outcome != "pending":
+            raise AlreadyDecided(call)
+        try:
+            await self._check_time(call)
+        except (ApprovalExpired, ApprovalResolved):
+            present = await self._runs.call(call.id)
+            if present.outcome in ("pending", "expired"):
+                raise
+            raise AlreadyDecided(present) from None  # decided elsewhere since it was read, and the turn is over already
+        if decision.approve and not person.ai_on:
+            await self._void_without_ai(call)
+        if decision.approve and await self._target_moved(person, call):
+            await self._stage_anew(call)
+        return await self._claim(person, call, decision)
 
     async def _check_time(self, call: AgentToolCall) -> None:
         """By the server's clock only; a run that is over decides nothing any more."""
@@ -163,6 +184,17 @@ class Approvals:
         if run.status != "running":
             raise ApprovalResolved("The turn that proposed this has ended. Nothing was run.")
 
+    async def _void_without_ai(self, call: AgentToolCall) -> NoReturn:
+        """Raises `Forbidden`: AI was switched off for the person, so the turn ends and what waits is void (SEC-8).
+
+        Unless it was decided elsewhere at the same moment: `AlreadyDecided`.
+        """
+        await self._engine.stop(call.run_id, "AI is off for the person")
+        present = await self._runs.call(call.id)
+        if present.outcome not in ("pending", "aborted"):
+            raise AlreadyDecided(present)
+        raise Forbidden(AI_IS_OFF)
+
     async def _target_moved(self, person: Person, call: AgentToolCall) -> bool:
         if call.staged_version is None or call.target_id is None:
             return False
@@ -172,17 +204,17 @@ class Approvals:
             return True
         return order.version != call.staged_version
 
-    async def _stage_anew(self, call: AgentToolCall, decision: Decision) -> AgentToolCall:
+    async def _stage_anew(self, call: AgentToolCall) -> NoReturn:
         """Raises `ApprovalStale`: nothing ran, and there is a new proposal, or the call has ended (D-7).
 
-        Unless the order moved by this very call, approved elsewhere at the same moment: then as `_already`.
+        Unless the order moved by this very call, approved elsewhere at the same moment: `AlreadyDecided`.
         """
         try:
             fresh = await self._execution.restage(call, "pending")
         except ToolFault as fault:
             raise ApprovalStale(fault.message) from None
         if fresh.id == call.id and fresh.approval and fresh.approval.status != "stale":
-            return self._already(fresh, decision)
+            raise AlreadyDecided(fresh)
         if fresh.outcome != "pending":
             self._wake(call.run_id, call.id)
             raise ApprovalStale("The work order is no longer there, or needs no change now. Nothing was run.")
@@ -199,7 +231,7 @@ class Approvals:
             call.id, person.id, "approved" if decision.approve else "rejected", fields
         )
         if claimed is None:  # somebody was faster: tell what they decided
-            return await self.decide(person, call.id, decision)
+            return await self._decide(person, await self._runs.call(call.id), decision)
         if not decision.approve:
             await tell(self._events, claimed)
         self._wake(call.run_id, call.id)

@@ -18,27 +18,23 @@ from app.copilot.loop import RunLoop
 from app.copilot.presence import Presence
 from app.copilot.provider_step import ProviderStep
 from app.copilot.repository import SessionRepository
-from app.copilot.service import CopilotService, SwitchedOn
+from app.copilot.reviewing import Reviewing
+from app.copilot.service import CopilotService
 from app.copilot.staging import Staging
+from app.copilot.sweeper import Sweeper
 from app.copilot.watching import Watching
+from app.copilot.wire_console import ConsoleWire
 from app.copilot.wire_json import JsonWire
 from app.core.clock import Clock
 from app.core.mongo import Database
 from app.core.redis import RedisClient
 from app.core.settings import Settings
+from app.governance.service import GovernanceService
 from app.governance.spend import SpendLedger
 from app.llm.port import ChatProvider, ChatRequest, Completion, Delta, Prices, ProviderUnavailable
+from app.mail.port import Mailer
 from app.runs.service import RunService
-from app.tools.order_reads import (
-    AdminListUsers,
-    AdminListWorkOrders,
-    AdminMetrics,
-    GetProfile,
-    ListMyWorkOrders,
-    SearchMyWorkOrders,
-)
-from app.tools.order_writes import CreateWorkOrder, DeleteWorkOrder, UpdateWorkOrder
-from app.tools.registry import ToolRegistry
+from app.tools.assembly import ToolsFeature
 from app.work_orders.service import WorkOrderService
 
 
@@ -49,10 +45,12 @@ class CopilotFeature:
     copilot: CopilotService
     approvals: Approvals
     engine: RunEngine
+    sweeper: Sweeper
     hub: EventHub
     watching: Watching
     json_wire: JsonWire
-    registry: ToolRegistry
+    console_wire: ConsoleWire
+    reviewing: Reviewing
 
 
 class NoProvider:
@@ -64,23 +62,6 @@ class NoProvider:
 
     async def complete(self, request: ChatRequest) -> Completion:  # noqa: ARG002
         raise ProviderUnavailable("AI is off")
-
-
-def desk_tools(accounts: AccountsFeature, orders: WorkOrderService) -> ToolRegistry:
-    """The copilot's tools in the order the model sees them (003 §4.2)."""
-    return ToolRegistry(
-        [
-            ListMyWorkOrders(orders),
-            SearchMyWorkOrders(orders),
-            GetProfile(accounts.accounts),
-            AdminListWorkOrders(orders),
-            AdminListUsers(accounts.user_admin),
-            AdminMetrics(accounts.accounts, orders),
-            CreateWorkOrder(orders),
-            UpdateWorkOrder(orders),
-            DeleteWorkOrder(orders),
-        ]
-    )
 
 
 def open_copilot(
@@ -95,21 +76,25 @@ def open_copilot(
     ledger: SpendLedger,
     accounts: AccountsFeature,
     orders: WorkOrderService,
-    switched_on: SwitchedOn,
+    governance: GovernanceService,
+    tools: ToolsFeature,
+    mailer: Mailer,
 ) -> CopilotFeature:
-    """Needs the documents bound. Enter `hub.running()` and `engine.running()` for the program's life."""
+    """Needs the documents bound. Enter `hub.running()` and `sweeper.running()` for the program's life."""
     people = accounts.accounts
     prices = Prices(settings.ai_price_per_1m_input, settings.ai_price_per_1m_output)
-    events, registry = EventLog(redis, prefix), desk_tools(accounts, orders)
-    staging = Staging(runs, events, clock, settings.ai_approval_ttl_ms)
-    execution = Execution(runs, registry, staging, people, events)
+    events = EventLog(redis, prefix)
+    registry, gatekeeper, reviews = tools.registry, tools.gatekeeper, tools.reviews
+    tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
+    staging = Staging(runs, events, tokens, clock, ttl_ms=settings.ai_approval_ttl_ms)
+    execution = Execution(runs, registry, gatekeeper, staging, accounts=people, events=events)
     endings = Endings(runs, events, clock)
     loop = RunLoop(
         runs,
         ProviderStep(provider or NoProvider(), ledger, prices, events),
-        Dispatcher(runs, registry, staging, events, clock),
+        Dispatcher(runs, registry, gatekeeper, staging, reviews=reviews, events=events, clock=clock),
         execution,
-        registry=registry,
+        gatekeeper=gatekeeper,
         orders=orders,
         clock=clock,
         settings=settings,
@@ -122,13 +107,29 @@ def open_copilot(
         execution,
         endings,
         accounts=people,
-        ledger=ledger,
         presence=presence,
         hub=hub,
         clock=clock,
         settings=settings,
     )
-    tokens = ConfirmationTokens(settings.cookie_secret.get_secret_value())
+    reviewing = Reviewing(
+        reviews,
+        runs,
+        execution,
+        accounts=people,
+        mailer=mailer,
+        clock=clock,
+        public_url=settings.public_url,
+    )
+    sweeper = Sweeper(
+        engine,
+        runs,
+        execution,
+        endings,
+        reviewing=reviewing,
+        ledger=ledger,
+        every_ms=settings.agent_sweep_interval_ms,
+    )
     approvals = Approvals(
         runs,
         engine,
@@ -150,12 +151,14 @@ def open_copilot(
             events=events,
             model=settings.ai_model,
             enabled=settings.ai_enabled,
-            switched_on=switched_on,
+            switched_on=governance.copilot_enabled,
         ),
         approvals=approvals,
         engine=engine,
+        sweeper=sweeper,
         hub=hub,
         watching=watching,
         json_wire=JsonWire(watching, runs, approvals, clock),
-        registry=registry,
+        console_wire=ConsoleWire(watching, runs, approvals, clock),
+        reviewing=reviewing,
     )

@@ -74,6 +74,8 @@ class Conversations:
             if step.content.strip():
                 entries.append(Entry("assistant", Message(f"{run.id}-s{place}", rendered(step.content))))
             entries.extend(self._call(record, person) for asked in step.calls if (record := view.current(asked.id)))
+        if run.status != "running" or whole:
+            entries.extend(Entry("tool", call=tool_card(call)) for call in view.records if call.review_id is not None)
         if run.status not in ("running", "complete"):
             entries.append(Entry("assistant", _failed(run)))
         return entries

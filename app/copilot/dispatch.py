@@ -18,11 +18,17 @@ from app.core.clock import Clock
 from app.runs.models import AgentToolCall, StepCall
 from app.runs.service import RunService
 from app.tools.arguments import Arguments
-from app.tools.policy import CallContext, GateDecision, Tier, decide
+from app.tools.confirmed_read import staged_by
+from app.tools.gate import CallContext, GateDecision, ProposedCall, barred, decide
+from app.tools.gatekeeper import Gatekeeper, Standing
+from app.tools.policy import Tier
 from app.tools.registry import ToolRegistry
-from app.tools.tool import GoneTarget, ReadTool, Tool, ToolFault, WriteTool
+from app.tools.reviews import ReviewQueue
+from app.tools.tool import GoneTarget, HasHandshake, ReadTool, Tool, ToolFault
 
 BLOCKED = "AI_INJECTION_BLOCKED"
+DENIED = "POLICY_DENIED"
+REVIEW = "POLICY_REVIEW"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class Caller:
 
     actor: HumanActor
     context: CallContext
+    standing: Standing | None = None
+    """The raised tiers as the step began with them; read anew where it is not given."""
 
 
 class Refusal(Exception):
@@ -48,32 +56,50 @@ class Dispatcher:
     """Gives every call exactly one record, and tells it: one start, one result (D-23)."""
 
     def __init__(
-        self, runs: RunService, registry: ToolRegistry, staging: Staging, events: EventLog, clock: Clock
+        self,
+        runs: RunService,
+        registry: ToolRegistry,
+        gatekeeper: Gatekeeper,
+        staging: Staging,
+        *,
+        reviews: ReviewQueue,
+        events: EventLog,
+        clock: Clock,
     ) -> None:
         self._runs = runs
         self._registry = registry
+        self._gatekeeper = gatekeeper
         self._staging = staging
+        self._reviews = reviews
         self._events = events
         self._clock = clock
 
     async def dispatch(self, view: RunView, call: StepCall, caller: Caller, *, write_taken: bool) -> AgentToolCall:
-        """The record of `call`: final for reads and refusals, pending for a staged write."""
+        """The record of `call`: final for reads and refusals, pending for what is asked, approved for what was."""
         try:
-            tool, decision, args = self._admit(call, caller)
-            if not tool.policy.mutates:
+            tool, args = self._parse(call, caller)
+            decision = await self._gatekeeper.judge(tool, args, caller.context, caller.standing)
+            if decision.blocked is not None:
+                raise Refusal("blocked", BLOCKED, decision.blocked, decision)
+            if decision.tier >= Tier.REVIEW:
+                await self._deny(view, call, tool, decision, args=args, actor=caller.actor)
+            if decision.tier is Tier.AUTO and not decision.mutates:
                 return await self._read(view, call, cast("ReadTool", tool), decision, args=args, actor=caller.actor)
             self._check_write(view, args, decision, write_taken=write_taken)
+            if isinstance(tool, HasHandshake) and tool.is_confirmed(args):
+                return await self._confirmed(view, call, tool, decision, args=args)
             return await self._staging.stage(
-                view.run, call.id, cast("WriteTool", tool), caller.actor, args=args, decision=decision
+                view.run, call.id, staged_by(tool), caller.actor, args=args, decision=decision
             )
         except Refusal as refusal:
             return await self._refuse(view, call, refusal)
         except ToolFault as fault:
-            return await self._refuse(view, call, Refusal("error", "TOOL_FAULT", fault.message))
+            return await self._refuse(view, call, Refusal("error", fault.code, fault.message))
         except GoneTarget:
             return await self._refuse(view, call, Refusal("error", "NOT_FOUND", GONE))
 
-    def _admit(self, call: StepCall, caller: Caller) -> tuple[Tool, GateDecision, Arguments]:
+    def _parse(self, call: StepCall, caller: Caller) -> tuple[Tool, Arguments]:
+        """The tool and its strict arguments, or the refusal that comes before any policy."""
         if call.fault is not None:
             raise Refusal("error", MALFORMED, call.fault)
         tool = self._registry.get(call.tool)
@@ -81,16 +107,51 @@ class Dispatcher:
             raise Refusal(
                 "error", UNKNOWN_TOOL, f"There is no tool named {call.tool[:80]!r}. Use one of those offered."
             )
-        decision = decide(tool.policy, caller.context)
-        if decision.blocked is not None:
-            raise Refusal("blocked", BLOCKED, decision.blocked, decision)
-        if decision.tier >= Tier.REVIEW:
-            reasons = "; ".join(rule.reason for rule in decision.rules if rule.tier == decision.tier)
-            raise Refusal("blocked", BLOCKED, f"{tool.policy.name} may not run here: {reasons}.", decision)
+        if blocked := barred(tool.policy, caller.context):
+            raise Refusal("blocked", BLOCKED, blocked, decide(ProposedCall(), tool.policy, caller.context))
         try:
-            return tool, decision, tool.arguments.model_validate(call.args)
+            return tool, tool.arguments.model_validate(call.args)
         except ValidationError as error:
-            raise Refusal("error", MALFORMED, _faults(error), decision) from None
+            raise Refusal("error", MALFORMED, _faults(error)) from None
+
+    async def _deny(
+        self,
+        view: RunView,
+        call: StepCall,
+        tool: Tool,
+        decision: GateDecision,
+        *,
+        args: Arguments,
+        actor: HumanActor,
+    ) -> None:
+        """Review and never both deny; what review holds is kept for a dispatcher (T-8). Raises `Refusal`."""
+        if decision.tier is Tier.NEVER:
+            raise Refusal("error", DENIED, f"{decision.denial} It never runs here.", decision)
+        await self._reviews.put(view.run, call.id, tool, actor, args=args, decision=decision)
+        raise Refusal(
+            "error", REVIEW, f"{decision.denial} It was not run: a dispatcher reviews it and decides.", decision
+        )
+
+    async def _confirmed(
+        self, view: RunView, call: StepCall, tool: HasHandshake, decision: GateDecision, *, args: Arguments
+    ) -> AgentToolCall:
+        """The second call of a handshake, against the approved, unspent, equal first one of this run (T-10, 4.4)."""
+        frozen = args.frozen_args()
+        handshake = sha256_hex(tool.handshake(frozen))
+        preview = await self._runs.spend_preview(view.run.id, handshake, call.id)
+        if preview is None or preview.approval is None:
+            message = (
+                "Nothing was sent: confirmed_write runs only what the person approved, once, with the same arguments."
+                " Call with intent write first."
+            )
+            raise Refusal("error", DENIED, message, decision)
+        await self._tell_start(view, call, frozen)
+        record = self._record(
+            view, call, "approved", args=frozen, args_hash=sha256_hex(frozen), target_id=call.id,
+            decision=decision.as_record(),
+            approval=preview.approval.model_copy(update={"nonce": "", "token_hash": None}),
+        )  # fmt: skip
+        return await self._runs.keep_call(record)
 
     def _check_write(self, view: RunView, args: Arguments, decision: GateDecision, *, write_taken: bool) -> None:
         if write_taken:

@@ -1,13 +1,10 @@
-"""The runs that this process carries on: one task each, with a heartbeat, ended properly whatever happens (D-1).
-
-Also the sweep, which is part of correctness: it completes what a dead process left behind.
-"""
+"""The runs that this process carries on: one task each, with a heartbeat, ended properly whatever happens (D-1)."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 
 from bson import ObjectId
 
@@ -22,7 +19,6 @@ from app.core.clock import Clock
 from app.core.logging import get_logger
 from app.core.settings import Settings
 from app.governance.errors import BudgetExceeded
-from app.governance.spend import SpendLedger
 from app.llm.port import ProviderUnavailable
 from app.runs.errors import LeaseLostError
 from app.runs.models import AgentRun, AgentToolCall
@@ -37,7 +33,7 @@ _QUICKEST_S = 0.5
 
 
 class RunEngine:
-    """Starts, wakes, stops and sweeps runs."""
+    """Starts, wakes, stops and adopts runs."""
 
     def __init__(
         self,
@@ -47,7 +43,6 @@ class RunEngine:
         endings: Endings,
         *,
         accounts: AccountsService,
-        ledger: SpendLedger,
         presence: Presence,
         hub: EventHub,
         clock: Clock,
@@ -58,28 +53,22 @@ class RunEngine:
         self._execution = execution
         self._endings = endings
         self._accounts = accounts
-        self._ledger = ledger
         self._presence = presence
         self._expiries = ExpiryTimers(runs, endings, clock)
         self._hub = hub
         hub.on_stop(self._stop_here)
         self._grace_s = settings.ai_disconnect_grace_ms / 1000
         self._heartbeat_s = min(settings.agent_lease_ms / 3000, max(self._grace_s / 4, _QUICKEST_S))
-        self._sweep_s = settings.agent_sweep_interval_ms / 1000
         self._tasks: dict[ObjectId, asyncio.Task[None]] = {}
         self._closing = False
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The engine's life in a program: sweeps now and then; at the end gives working runs a moment to finish."""
-        sweeper = asyncio.create_task(self._sweep_forever(), name="run-sweeper")
+        """The engine's life in a program; at the end it gives working runs a moment to finish."""
         try:
             yield
         finally:
             self._closing = True
-            sweeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await sweeper
             await self._finish_tasks()
             await self._expiries.close()
 
@@ -177,7 +166,7 @@ class RunEngine:
         """Waits for a decision, which may have come in this very moment: then nobody else would wake the run."""
         await self._runs.park(run, call_id)
         self._expiries.start(call_id)
-        await self._look_after_parked(run.id, call_id)
+        await self.look_after_parked(run.id, call_id)
 
     async def _beat(self, run: AgentRun, over: asyncio.Event, *, attended: bool) -> None:
         """Renews the lease every third of it. Raises `LeaseLostError`, and `CancelledError` for a stop asked elsewhere.
@@ -233,29 +222,10 @@ class RunEngine:
             if late:
                 await asyncio.wait(late, timeout=_SHUTDOWN_S)
 
-    # -- the sweep ---------------------------------------------------------------------------------------------
+    # -- runs that nobody holds --------------------------------------------------------------------------------
 
-    async def _sweep_forever(self) -> None:
-        while True:
-            try:
-                await self.sweep()
-            except Exception as error:  # a passing fault of a store must not end the sweeper
-                log.warning("sweep_failed", error=type(error).__name__)
-            await asyncio.sleep(self._sweep_s)
-
-    async def sweep(self) -> None:
-        """Expires overdue approvals, wakes runs whose decision was made, finishes or ends what died (003 §4.5)."""
-        for call in await self._runs.overdue_calls(_AT_ONCE):
-            await _apart(self._endings.expire(call))
-        for run_id, call_id in await self._runs.parked(_AT_ONCE):
-            await _apart(self._look_after_parked(run_id, call_id))
-        for run_id in await self._runs.adrift(_AT_ONCE):
-            await _apart(self.adopt(run_id))
-        for call in await self._runs.unfinished_approved(_AT_ONCE):
-            await _apart(self._finish_orphan(call.run_id, call.id))
-        await self._ledger.settle_leftovers()
-
-    async def _look_after_parked(self, run_id: ObjectId, call_id: ObjectId) -> None:
+    async def look_after_parked(self, run_id: ObjectId, call_id: ObjectId) -> None:
+        """Carries on, or ends, a run whose decision was made while nobody listened."""
         call = await self._runs.call(call_id)
         if call.outcome == "stale" and call.superseded_by:
             await self._follow_successor(call)
@@ -282,22 +252,9 @@ class RunEngine:
         else:
             await self._end(held, Ending("error", "INTERNAL"))
 
-    async def _finish_orphan(self, run_id: ObjectId, call_id: ObjectId) -> None:
-        """An approved call whose run has ended all the same: it is finished, for the record (D-5)."""
-        if (await self._runs.get(run_id)).status != "running":
-            await self._execution.execute(call_id, f"sweep:{run_id}")
-
 
 async def _set_within(event: asyncio.Event, timeout_s: float) -> bool:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
             await event.wait()
     return event.is_set()
-
-
-async def _apart(work: Awaitable[object]) -> None:
-    """One record that cannot be swept must not keep the sweep from the others."""
-    try:
-        await work
-    except Exception as error:
-        log.warning("sweep_of_one_failed", error=type(error).__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bson import ObjectId
@@ -30,8 +30,8 @@ from app.runs.errors import LeaseLostError
 from app.runs.models import AgentRun, Step, StepCall
 from app.runs.schemas import FINAL_OUTCOMES, RunStatus
 from app.runs.service import RunService
-from app.tools.policy import CallContext
-from app.tools.registry import ToolRegistry
+from app.tools.gate import CallContext
+from app.tools.gatekeeper import Gatekeeper
 from app.work_orders.service import WorkOrderService
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class RunLoop:
         dispatcher: Dispatcher,
         execution: Execution,
         *,
-        registry: ToolRegistry,
+        gatekeeper: Gatekeeper,
         orders: WorkOrderService,
         clock: Clock,
         settings: Settings,
@@ -77,7 +77,7 @@ class RunLoop:
         self._steps = steps
         self._dispatcher = dispatcher
         self._execution = execution
-        self._registry = registry
+        self._gatekeeper = gatekeeper
         self._orders = orders
         self._clock = clock
         self._settings = settings
@@ -88,11 +88,12 @@ class RunLoop:
         earlier = await self._earlier(run)
         while True:
             view = RunView(run, await self._runs.calls_of([run.id]))
+            caller = replace(caller, standing=await self._gatekeeper.standing())
             calls = view.open_calls()
             waiting = await self._answer(view, calls, caller)
             if waiting is not None:
                 return waiting
-            if run.stop is not None:
+            if run.stop is not None or not person.ai_on:  # opted out meanwhile: the model hears nothing more (SEC-8)
                 return Ending("aborted", "ABORTED")
             answers = result_steps(view, calls, self._clock.now())
             if ending := self._limit_reached(view, calls):
@@ -166,7 +167,7 @@ class RunLoop:
     async def _request(
         self, run: AgentRun, answers: list[Step], person: Person, caller: Caller, *, earlier: list[list[ChatMessage]]
     ) -> ChatRequest:
-        tools = self._registry.offered(caller.context)
+        tools = self._gatekeeper.offered(caller.context, caller.standing or await self._gatekeeper.standing())
         briefing = Briefing(person.name, person.role, run.created_at, await self._viewing(run, person))
         messages = within_budget(
             briefing.text(),

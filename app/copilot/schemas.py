@@ -34,3 +34,22 @@ class Decision(Strict):
     approve: bool
     reason: Annotated[Text, Field(max_length=500)] | None = None
     confirmation_token: Annotated[str, Field(max_length=200)] | None = None
+
+
+class ChatIn(Strict):
+    """The console's `{chatId?, message}` (T-14). Without a chat it is the person's active one, or a new one."""
+
+    chat_id: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{24}$")] | None = None
+    message: Content
+
+
+class ConfirmIn(Strict):
+    """The console's `{confirmation_token, approve, reason?}` (T-12)."""
+
+    confirmation_token: Annotated[str, Field(alias="confirmation_token", min_length=1, max_length=200)]
+    approve: bool
+    reason: Annotated[Text, Field(max_length=500)] | None = None
+
+    def decision(self) -> Decision:
+        """The same, as the other doors say it."""
+        return Decision(approve=self.approve, reason=self.reason, confirmationToken=self.confirmation_token)

@@ -8,7 +8,7 @@ from typing import Any
 from bson import ObjectId
 
 from app.accounts.actors import HumanActor
-from app.copilot.confirmation import new_nonce
+from app.copilot.confirmation import ConfirmationTokens, new_nonce
 from app.copilot.events import EventLog
 from app.copilot.telling import tell
 from app.core.canonical import sha256_hex
@@ -17,8 +17,8 @@ from app.core.ids import derived_id
 from app.runs.models import AgentRun, AgentToolCall, Approval
 from app.runs.service import RunService
 from app.tools.arguments import Arguments
-from app.tools.policy import GateDecision
-from app.tools.tool import GoneTarget, Staged, ToolFault, WriteTool
+from app.tools.gate import GateDecision
+from app.tools.tool import GoneTarget, HasHandshake, Staged, ToolFault, WriteTool
 
 GONE = "This work order is no longer there, or is not yours. Nothing was changed."
 
@@ -26,8 +26,11 @@ GONE = "This work order is no longer there, or is not yours. Nothing was changed
 class Staging:
     """Makes pending calls, and makes them anew when their target moved."""
 
-    def __init__(self, runs: RunService, events: EventLog, clock: Clock, ttl_ms: int) -> None:
+    def __init__(
+        self, runs: RunService, events: EventLog, tokens: ConfirmationTokens, clock: Clock, *, ttl_ms: int
+    ) -> None:
         self._runs = runs
+        self._tokens = tokens
         self._events = events
         self._clock = clock
         self._ttl = timedelta(milliseconds=ttl_ms)
@@ -44,8 +47,15 @@ class Staging:
     ) -> AgentToolCall:
         """Reads the target, freezes the proposal, asks the person. Raises `ToolFault`, `GoneTarget`."""
         staged = await tool.stage(actor, args, call_id)
+        handshake = sha256_hex(tool.handshake(staged.args)) if isinstance(tool, HasHandshake) else None
         return await self._ask(
-            run.id, run.user_id, call_id, tool=tool.policy.name, staged=staged, decision=decision.as_record()
+            run.id,
+            run.user_id,
+            call_id,
+            tool=tool.policy.name,
+            staged=staged,
+            decision=decision.as_record(),
+            handshake=handshake,
         )
 
     async def restage(self, old: AgentToolCall, tool: WriteTool, actor: HumanActor, expected: str) -> AgentToolCall:
@@ -90,9 +100,11 @@ class Staging:
         staged: Staged,
         decision: dict[str, Any],
         supersedes: ObjectId | None = None,
+        handshake: str | None = None,
         told: bool = True,
     ) -> AgentToolCall:
         now = self._clock.now()
+        approval = Approval(status="pending", summary=staged.summary, expires_at=now + self._ttl, nonce=new_nonce())
         call = AgentToolCall.model_construct(
             id=call_id,
             run_id=run_id,
@@ -106,11 +118,13 @@ class Staging:
             target_id=staged.target,
             args_hash=sha256_hex(staged.args),
             supersedes=supersedes,
+            handshake_hash=handshake,
             decision=decision,
-            approval=Approval(status="pending", summary=staged.summary, expires_at=now + self._ttl, nonce=new_nonce()),
+            approval=approval,
             created_at=now,
             updated_at=now,
         )
+        approval.token_hash = self._tokens.fingerprint(call)
         kept = await self._runs.keep_call(call)
         if told:
             await tell(self._events, kept)

@@ -35,9 +35,9 @@ def result_of(call: AgentToolCall) -> ToolResult:
 
 
 def events_of(call: AgentToolCall) -> list[RunEvent]:
-    """Everything there is to tell of `call` so far, in order."""
+    """Everything there is to tell of `call` so far, in order. Without a nonce, another call's approval let it run."""
     told: list[RunEvent] = [start_of(call)]
-    if call.approval is not None and call.outcome in ("pending", "approved"):
+    if call.approval is not None and call.approval.nonce and call.outcome in ("pending", "approved"):
         told.append(approval_of(call))
     if call.outcome in FINAL_OUTCOMES:
         told.append(result_of(call))

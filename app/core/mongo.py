@@ -18,7 +18,7 @@ from bson.codec_options import CodecOptions
 from pydantic.alias_generators import to_camel
 from pymongo import AsyncMongoClient, WriteConcern
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import PyMongoError
+from pymongo.errors import AutoReconnect, PyMongoError
 
 from app.core.driver_lock import mend_driver_lock
 
@@ -26,6 +26,8 @@ Database = AsyncDatabase[dict[str, Any]]
 
 _TIMEOUT_MS = 5_000
 _INDEXING_S = 1_800
+FIRST_BATCH_MAX = 100
+"""The server's first batch is 101 rows, unless the command names its `batchSize`."""
 
 
 def database_alias(name: str) -> str:
@@ -63,6 +65,19 @@ async def bind_documents(database: Database, documents: Sequence[type[Document]]
     """
     with pymongo.timeout(_INDEXING_S):
         await init_beanie(database=database, document_models=list(documents))
+
+
+async def first_batch(database: Database, command: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a `find` or `aggregate` whose first batch holds them all, for what is asked at every request.
+
+    The cursor that the driver would make costs half of such a query. As there, a read is tried twice.
+    """
+    try:
+        answer = await database.command(command, codec_options=database.codec_options)
+    except AutoReconnect:
+        answer = await database.command(command, codec_options=database.codec_options)
+    rows: list[dict[str, Any]] = answer["cursor"]["firstBatch"]
+    return rows
 
 
 async def mongo_answers(database: Database) -> bool:

@@ -98,6 +98,11 @@ class Settings(BaseSettings):
     ai_rate_limit_max: Count = 20
     ai_disconnect_grace_ms: int = Field(120_000, ge=0, le=24 * 3600 * 1000)
 
+    # What the copilot may reach (contract, section 6)
+    connections_dir: Path = Path("connections")
+    custom_tools_dir: Path = Path("custom_tools")
+    tool_hook: str = Field("", pattern=r"^(?:[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*)?$", max_length=200)
+
     # The triage agent (003 §11)
     agent_poll_interval_ms: Milliseconds = 5_000
     agent_lease_ms: Milliseconds = 15_000

@@ -32,6 +32,10 @@ class TriageGate:
         scope = await self._ledger.reached(agent=TRIAGE, most_actions=policy.daily_action_cap)
         return self.cap_reached(scope) if scope else None
 
+    async def shut(self) -> Wait | None:
+        """Why nothing may be claimed, by the policy alone: a cap is met by the reservation of the first call."""
+        return self.policy_closed(await self._governance.triage_policy())
+
     def policy_closed(self, policy: AgentConfig) -> Wait | None:
         """The part that is read again before each step: kill switch and working hours."""
         now = self._clock.now()

@@ -28,8 +28,18 @@ class PendingAudit(BaseModel):
     at: datetime
 
 
+class RaisedTier(BaseModel):
+    """A tool or endpoint that an admin raised above what its rules ask for; who and when is in the audit trail."""
+
+    model_config = _CONFIG
+    name: str
+    tier: str
+
+
 class AgentConfig(Document):
     """The policy of one agent; `triage` is the only one (AGT-3). `copilot_enabled` is the wider kill switch (D-18).
+
+    The row named `tools` holds the raised tiers alone.
 
     `switched_at` and `switched_by` tell of `enabled`, `copilot_switched_…` of the wider one. `revision` counts changes.
     """
@@ -48,6 +58,7 @@ class AgentConfig(Document):
     switched_by: str | None = None
     copilot_switched_at: datetime | None = None
     copilot_switched_by: str | None = None
+    raised_tiers: list[RaisedTier] = Field(default_factory=list)
     revision: int = 0
     pending_audit: PendingAudit | None = None
     updated_by: str | None = None

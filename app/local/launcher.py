@@ -13,6 +13,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from app.core.settings import Settings
 from app.local.children import ChildSpec, Write
+from app.local.demo_connections import DemoConnections, choose_demo_connections
 from app.local.errors import LocalServiceError
 from app.local.ports import free_port, require_free
 from app.local.services import start_services
@@ -48,13 +49,17 @@ def up(settings: Settings, write: Write) -> int:
         raise LocalServiceError("`desk up` is for development. In production run `desk web` and `desk worker`.")
     require_free(settings.host, settings.port)
     copilot = choose_copilot(settings)
+    local_allowed = settings.local_provider_allowed or copilot.demo_port is not None
+    connections = choose_demo_connections(settings, local_allowed=local_allowed)
+    if connections.note:
+        write(connections.note)
     write("Starting MongoDB and Valkey …")
     with (
         start_services(settings.desk_dir, mongodb_uri=settings.mongodb_uri, redis_url=settings.redis_url) as services,
         stop_signals_ignored_at_exit(),
     ):
-        environment = {**services.environment, **copilot.environment}
-        return asyncio.run(_supervise(settings, copilot, environment, write))
+        environment = {**services.environment, **copilot.environment, **connections.environment}
+        return asyncio.run(_supervise(settings, copilot, connections, environment, write))
 
 
 def choose_copilot(settings: Settings) -> Copilot:
@@ -77,7 +82,9 @@ def greeting(settings: Settings, copilot: Copilot) -> list[str]:
     return [*lines, "", copilot.note, "Ctrl-C stops everything.", ""]
 
 
-async def _supervise(settings: Settings, copilot: Copilot, environment: Mapping[str, str], write: Write) -> int:
+async def _supervise(
+    settings: Settings, copilot: Copilot, connections: DemoConnections, environment: Mapping[str, str], write: Write
+) -> int:
     async def ready() -> None:
         await until_healthy(_local_url(settings))
         for line in greeting(settings, copilot):
@@ -86,6 +93,8 @@ async def _supervise(settings: Settings, copilot: Copilot, environment: Mapping[
     children = [_desk("web", environment), _desk("worker", environment)]
     if copilot.demo_port is not None:
         children.insert(0, _desk("demo-model", environment, "--port", str(copilot.demo_port)))
+    if connections.starts:
+        children.insert(0, _desk("demo-connections", environment))
     return await Supervisor(write).run(children, before=[_desk("seed", environment)], ready=ready)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from bson import ObjectId
-from pymongo import ReturnDocument
+from pymongo import ReturnDocument, WriteConcern
 from pymongo.errors import DuplicateKeyError
 
 from app.core.mongo import Database
@@ -22,6 +22,7 @@ class OutboxRepository:
 
     def __init__(self, database: Database) -> None:
         self._events = database["outboxevents"]
+        self._unwaited = database.get_collection("outboxevents", write_concern=WriteConcern(w=1, j=False))
 
     async def insert(self, document: dict[str, Any]) -> bool:
         """Whether the event was made; false when `{type, payloadRef}` has one already."""
@@ -49,11 +50,12 @@ class OutboxRepository:
         )
         return to_event(row) if row else None
 
-    async def update_claimed(self, event: Event, update: dict[str, Any]) -> bool:
-        """Changes the event if `event.claim` still holds it."""
+    async def update_claimed(self, event: Event, update: dict[str, Any], *, waits: bool = True) -> bool:
+        """Changes the event if `event.claim` still holds it; without `waits` before the disk has it."""
         if event.claim is None:
             return False
-        result = await self._events.update_one({"_id": ObjectId(event.id), "claim": event.claim}, update)
+        events = self._events if waits else self._unwaited
+        result = await events.update_one({"_id": ObjectId(event.id), "claim": event.claim}, update)
         return result.matched_count == 1
 
     async def park_due(self, type_: str, now: datetime, fields: dict[str, Any]) -> int:

@@ -84,8 +84,13 @@ class OutboxService:
         return await self._repository.update_claimed(event, {"$set": renewed})
 
     async def done(self, event: Event, outcome: str) -> bool:
-        """Settles the event; false when the claim was lost."""
-        return await self._repository.update_claimed(event, self._settled("done", outcome=outcome, lastError=None))
+        """Settles the event; false when the claim was lost.
+
+        It does not wait for the disk: a settlement that MongoDB loses in a crash is an event whose lease lapses, and
+        whoever claims it then finds the work done.
+        """
+        settled = self._settled("done", outcome=outcome, lastError=None)
+        return await self._repository.update_claimed(event, settled, waits=False)
 
     async def fail(self, event: Event, reason: str) -> bool:
         """Fails the event for good, until an admin retries it; false when the claim was lost."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from bson import ObjectId
-from pymongo import DESCENDING, ReturnDocument
+from pymongo import DESCENDING, ReturnDocument, WriteConcern
 from pymongo.errors import DuplicateKeyError
 
 from app.core.mongo import Database
@@ -19,17 +19,26 @@ class CallRepository:
 
     def __init__(self, database: Database) -> None:
         self._calls = database["agenttoolcalls"]
+        self._unwaited = database.get_collection("agenttoolcalls", write_concern=WriteConcern(w=1, j=False))
 
-    async def insert(self, call: dict[str, Any]) -> bool:
-        """False when this very call is already on record (its id is derived): a retry changes nothing."""
+    async def insert(self, call: dict[str, Any], *, waits: bool = True) -> bool:
+        """False when this very call is already on record (its id is derived): a retry changes nothing.
+
+        Without `waits` it is on disk with the caller's next write that waits, not before.
+        """
         try:
-            await self._calls.insert_one(call)
+            await (self._calls if waits else self._unwaited).insert_one(call)
         except DuplicateKeyError:
             return False
         return True
 
     async def get(self, call_id: ObjectId) -> AgentToolCall | None:
         found = await self._calls.find_one({"_id": call_id})
+        return AgentToolCall.model_validate(found) if found else None
+
+    async def by_token_hash(self, token_hash: str) -> AgentToolCall | None:
+        """The type is named for the planner: the index holds texts only."""
+        found = await self._calls.find_one({"approval.tokenHash": {"$eq": token_hash, "$type": "string"}})
         return AgentToolCall.model_validate(found) if found else None
 
     async def many(self, call_ids: Sequence[ObjectId]) -> dict[ObjectId, AgentToolCall]:
@@ -107,6 +116,24 @@ class CallRepository:
             {"outcome": "approved", "$or": [{"lease": None}, {"lease.until": {"$lt": now}}]}
         ).limit(limit)
         return [AgentToolCall.model_validate(row) async for row in cursor]
+
+    async def spend_preview(
+        self, run_id: ObjectId, handshake_hash: str, by: ObjectId, now: datetime
+    ) -> AgentToolCall | None:
+        """An approved preview of this run, used up by exactly one call; met again, that call's own."""
+        found = await self._calls.find_one_and_update(
+            {
+                "runId": run_id,
+                "outcome": "executed",
+                "approval.status": "approved",
+                "handshakeHash": handshake_hash,
+                "spentBy": {"$in": [None, by]},
+            },
+            {"$set": {"spentBy": by, "updatedAt": now}},
+            sort=[("spentBy", DESCENDING)],
+            return_document=ReturnDocument.AFTER,
+        )
+        return AgentToolCall.model_validate(found) if found else None
 
     async def mark_undone(self, call_id: ObjectId, now: datetime) -> None:
         await self._calls.update_one({"_id": call_id}, {"$set": {"undoneAt": now, "updatedAt": now}})

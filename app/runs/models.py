@@ -129,13 +129,17 @@ class AgentMessage(Document):
 
 
 class Approval(BaseModel):
-    """The decision that a staged call waits for, and what became of it. `nonce` makes the token (T-12)."""
+    """The decision that a staged call waits for, and what became of it.
+
+    `nonce` makes the confirmation token; `token_hash` is its SHA-256, by which a call is found (T-12).
+    """
 
     model_config = _CONFIG
     status: str
     summary: str
     expires_at: datetime
     nonce: str = ""
+    token_hash: str | None = None
     extensions: int = 0
     decided_by: str | None = None
     decided_at: datetime | None = None
@@ -159,6 +163,8 @@ class AgentToolCall(Document):
     """One call: frozen arguments, pre-image, decision, the gate's proof, outcome (SEC-11, T-13).
 
     `code` classes a failure; `reads` maps the orders that the result showed to their versions: the run's seen ids.
+    `handshake_hash` is of what both calls of a handshake have in common, `spent_by` the one that used an approved
+    preview up (T-10); `review_id` names the reviewed request that a dispatcher let run (T-8).
     """
 
     model_config = _ROW
@@ -184,6 +190,9 @@ class AgentToolCall(Document):
     superseded_by: PydanticObjectId | None = None
     decision: dict[str, Any] | None = None
     undone_at: datetime | None = None
+    handshake_hash: str | None = None
+    spent_by: PydanticObjectId | None = None
+    review_id: PydanticObjectId | None = None
     lease: CallLease | None = None
     attempt: int = 0
     created_at: datetime
@@ -197,5 +206,11 @@ class AgentToolCall(Document):
                 [("userId", ASCENDING), ("outcome", ASCENDING), ("createdAt", DESCENDING)], name="of_user_by_outcome"
             ),
             IndexModel([("outcome", ASCENDING), ("approval.expiresAt", ASCENDING)], name="by_outcome"),
+            IndexModel(
+                [("approval.tokenHash", ASCENDING)],
+                name="confirmation_token",
+                unique=True,
+                partialFilterExpression={"approval.tokenHash": {"$type": "string"}},
+            ),
             IndexModel([("createdAt", ASCENDING)], name="kept_one_year", expireAfterSeconds=RECORD_DAYS * 86_400),
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from bson import ObjectId
 from pymongo import ASCENDING, DESCENDING, ReturnDocument, WriteConcern
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError
 
 from app.core.mongo import Database
@@ -24,10 +25,20 @@ class RunRepository:
         self._runs = database["agentruns"]
         # Copies of what the runs hold: written in order, but not each waiting for the disk.
         self._messages = database.get_collection("agentmessages", write_concern=WriteConcern(w=1, j=False))
+        self._unwaited = database.get_collection("agentruns", write_concern=WriteConcern(w=1, j=False))
+
+    def _of(self, mode: str) -> AsyncCollection[dict[str, Any]]:
+        """Steps of the triage agent's runs do not wait for the disk.
+
+        The journal is one sequence: a pass's next write that waits (its money, its suggestion) takes them along before
+        anything rests on them. Those after the suggestion MongoDB can lose in a crash, and with them the end of the
+        event: it comes back when its lease lapses, finds its suggestion, and ends the run again (AGT-2).
+        """
+        return self._unwaited if mode == "autonomous" else self._runs
 
     async def insert(self, run: dict[str, Any]) -> None:
         """Raises `DuplicateKeyError` when the person has a working run, or the idempotency key was used."""
-        await self._runs.insert_one(run)
+        await self._of(run["mode"]).insert_one(run)
 
     async def get(self, run_id: ObjectId) -> AgentRun | None:
         found = await self._runs.find_one({"_id": run_id})
@@ -58,10 +69,10 @@ class RunRepository:
         taken = found | {"fence": found.get("fence", 0) + 1, "leaseUntil": until, "updatedAt": now}
         return AgentRun.model_validate(taken), found.get("leaseUntil") is None
 
-    async def fenced(self, run_id: ObjectId, fence: int, update: dict[str, Any]) -> AgentRun | None:
-        """One step of the holder of `fence`; None when the lease went to another."""
-        found = await self._runs.find_one_and_update(
-            {"_id": run_id, "status": "running", "fence": fence}, update, return_document=ReturnDocument.AFTER
+    async def fenced(self, run: AgentRun, update: dict[str, Any]) -> AgentRun | None:
+        """One step of the holder of `run.fence`; None when the lease went to another."""
+        found = await self._of(run.mode).find_one_and_update(
+            {"_id": run.id, "status": "running", "fence": run.fence}, update, return_document=ReturnDocument.AFTER
         )
         return AgentRun.model_validate(found) if found else None
 

@@ -47,7 +47,8 @@ class RunService:
                 await self.refuse_duplicate(new.user_id, new.idempotency_key)
             raise RunInProgress from None
         started: AgentRun = AgentRun.model_validate(run)
-        await self._project(started)
+        if new.mode != "autonomous":  # whose beginning is copied with its first answer: one write less
+            await self._project(started)
         return started
 
     async def refuse_duplicate(self, user_id: ObjectId, key: str) -> None:
@@ -83,7 +84,7 @@ class RunService:
         if counted:
             update["$inc"] = counted
         after = await self._step(run, {}, update)
-        await self._project(after, since=len(after.transcript) - len(steps))
+        await self._copy(after, len(steps), first=after.step_count <= 1)
         return after
 
     async def park(self, run: AgentRun, call_id: ObjectId) -> AgentRun:
@@ -103,7 +104,7 @@ class RunService:
     ) -> AgentRun:
         """Ends a run that the caller holds, with its `last` steps. Raises `LeaseLostError`."""
         after = await self._step(run, ending_fields(status, error_code, self._clock.now()), pushing(last))
-        await self._project(after, since=len(after.transcript) - len(last))
+        await self._copy(after, len(last), first=after.step_count == 0)
         return after
 
     def is_held(self, run: AgentRun) -> bool:
@@ -118,7 +119,7 @@ class RunService:
             run_id, self._clock.now(), ending_fields(status, error_code, self._clock.now()), pushing(last)
         )
         if after is not None:
-            await self._project(after, since=len(after.transcript) - len(last))
+            await self._copy(after, len(last), first=True)
         return after
 
     async def ask_to_stop(self, run_id: ObjectId, reason: str) -> bool:
@@ -126,10 +127,13 @@ class RunService:
 
     # -- calls -------------------------------------------------------------------------------------------------
 
-    async def keep_call(self, call: AgentToolCall) -> AgentToolCall:
-        """Puts `call` on record; met again after a crash, the one that is there stands."""
+    async def keep_call(self, call: AgentToolCall, *, waits: bool = True) -> AgentToolCall:
+        """Puts `call` on record; met again after a crash, the one that is there stands.
+
+        Without `waits` it is sure to be on disk only when the caller's next write is that waits for it.
+        """
         document = {"_id": call.id} | call.model_dump(by_alias=True, exclude={"id"})
-        return call if await self._calls.insert(document) else await self.call(call.id)
+        return call if await self._calls.insert(document, waits=waits) else await self.call(call.id)
 
     async def call(self, call_id: ObjectId) -> AgentToolCall:
         """Raises `NotFound`."""
@@ -137,6 +141,10 @@ class RunService:
         if found is None:
             raise NotFound("There is no such proposal.")
         return found
+
+    async def call_by_token_hash(self, token_hash: str) -> AgentToolCall | None:
+        """The staged call whose confirmation token has this SHA-256, in hex (T-12)."""
+        return await self._calls.by_token_hash(token_hash)
 
     async def has_call(self, call_id: ObjectId) -> bool:
         return await self._calls.get(call_id) is not None
@@ -181,6 +189,10 @@ class RunService:
 
     async def count_pending(self, user_id: ObjectId) -> int:
         return await self._calls.count_pending(user_id)
+
+    async def spend_preview(self, run_id: ObjectId, handshake_hash: str, by: ObjectId) -> AgentToolCall | None:
+        """Uses up an approved preview of this run with these arguments; None when there is none (T-10)."""
+        return await self._calls.spend_preview(run_id, handshake_hash, by, self._clock.now())
 
     async def mark_undone(self, call_id: ObjectId) -> None:
         await self._calls.mark_undone(call_id, self._clock.now())
@@ -259,10 +271,15 @@ class RunService:
     async def _step(self, run: AgentRun, fields: dict[str, Any], update: dict[str, Any] | None = None) -> AgentRun:
         now = self._clock.now()
         settings = {"leaseUntil": now + self._lease, "updatedAt": now} | fields
-        after = await self._runs.fenced(run.id, run.fence, {"$set": settings} | (update or {}))
+        after = await self._runs.fenced(run, {"$set": settings} | (update or {}))
         if after is None:
             raise LeaseLostError
         return after
+
+    async def _copy(self, run: AgentRun, new: int, *, first: bool) -> None:
+        """Copies the `new` last steps; `first`: of the triage agent's run all, for nothing of it is sure to be."""
+        whole = first and run.mode == "autonomous"
+        await self._project(run, since=0 if whole else len(run.transcript) - new)
 
     async def _project(self, run: AgentRun, since: int = 0) -> None:
         await self._runs.project_messages([message_row(run, seq) for seq in range(max(0, since), len(run.transcript))])

@@ -34,6 +34,9 @@ _ABOUT = """Work orders, accounts, the copilot and triage.
 Sign in with `POST /api/v1/auth/login`; the answer sets two cookies. When the access token is over (401), renew both
 with `POST /api/v1/auth/refresh`. Answers are `{success: true, data}` or `{success: false, error, requestId}`. Bodies
 are JSON of at most 32 kB, with no other fields than those listed."""
+_BROKEN = (
+    "After a broken connection, go on at the run's events address with `Last-Event-ID`: nothing is lost or repeated."
+)
 _EMPTY = frozenset((None, type(None)))
 _FALSE_BY_DEFAULT = ("deprecated", "allowEmptyValue", "allowReserved")
 
@@ -117,18 +120,18 @@ class _Painter:
         if operation.answer is None:
             return {"description": "Done."}
         if operation.answer is Stream:
-            return self._stream()
+            return self._stream(operation.handler.opt.get("events", "RunEvent"))
         return {"description": "Done.", "content": {"application/json": self._media(self._answers[operation.answer])}}
 
-    def _stream(self) -> dict[str, Any]:
+    def _stream(self, events: str) -> dict[str, Any]:
+        """`events` names the shape of their data: the dialect that is spoken."""
         schema = {
             "type": "string",
-            "description": "Server-sent events; the data of each is one `RunEvent`, as JSON on one line. Reconnect "
-            "with `Last-Event-ID` at the run's events address: nothing is lost or repeated.",
-            "x-event-data": {"$ref": "#/components/schemas/RunEvent"},
+            "description": f"Server-sent events; the data of each is one `{events}`, as JSON on one line. {_BROKEN}",
+            "x-event-data": {"$ref": f"#/components/schemas/{events}"},
         }
         named = {"X-Run-Id": {"description": "The run that answers.", "schema": {"type": "string"}}}
-        content = {"text/event-stream": {"schema": schema, "example": stream(self.examples)}}
+        content = {"text/event-stream": {"schema": schema, "example": stream(self.examples, events)}}
         return {"description": "The run as it happens.", "headers": named, "content": content}
 
     def _media(self, schema: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from pydantic_core import core_schema
 
 from app.copilot import events
+from app.copilot.console_events import CONSOLE_EVENTS
 from app.core.schemas import Moment, Wire
 
 Shapes = dict[type[BaseModel], dict[str, Any]]
@@ -59,7 +60,8 @@ def shapes(
     bodies: Iterable[type[BaseModel]], answers: Iterable[type[BaseModel]]
 ) -> tuple[Shapes, Shapes, dict[str, Any]]:
     """References for `bodies` and for `answers`, and the components that they point at."""
-    asked = [(body, _IN) for body in bodies] + [(answer, _OUT) for answer in (*answers, *WIRE_EVENTS)]
+    asked = [(body, _IN) for body in bodies]
+    asked += [(answer, _OUT) for answer in (*answers, *WIRE_EVENTS, *CONSOLE_EVENTS)]
     found, definitions = models_json_schema(
         asked, ref_template="#/components/schemas/{model}", schema_generator=_AsDumped
     )
@@ -72,5 +74,12 @@ def shapes(
         "description": "The data of one server-sent event. The last one of a run is `message_done` or `error`.",
         "oneOf": list(told.values()),
         "discriminator": {"propertyName": "event", "mapping": {name: ref["$ref"] for name, ref in told.items()}},
+    }
+    components["ConsoleEvent"] = {
+        "title": "ConsoleEvent",
+        "description": "The data of one event of a console's stream, by the name on its `event:` line. "
+        "The last one is always `stream_end`.",
+        "anyOf": [said[event] for event in CONSOLE_EVENTS],
+        "x-event-names": {event.name: said[event]["$ref"] for event in CONSOLE_EVENTS},
     }
     return taken, said, components

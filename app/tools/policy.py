@@ -1,19 +1,21 @@
-"""One tool policy: the risk ladder, the tiers, and the gate that decides a call (T-1..T-3, T-13, SEC-5).
-
-`decide` is a pure function. The effective tier is the highest that any rule asks for; nothing lowers it.
-"""
+"""One tool policy: the risk ladder, the tiers, and what one tool may do (T-1, T-3, T-4, T-5, T-6)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal, get_args
+
+from app.core.canonical import sha256_hex
 
 Mode = Literal["copilot", "triage"]
+Exposure = Literal["open", "requires-confirmation", "operator-gated"]
+EXPOSURES: tuple[Exposure, ...] = get_args(Exposure)
 
 
 class Risk(StrEnum):
-    """What a tool can do, by class. `level` is the ladder of 001."""
+    """What a tool can do, by class. `level` is the ladder of 001 (T-1)."""
 
     READ = "read"
     WRITE = "write"
@@ -51,82 +53,53 @@ class Tier(IntEnum):
         return self.name.lower()
 
 
+TIERS = {tier.word: tier for tier in Tier}
+
+
 @dataclass(frozen=True, slots=True)
+class Threshold:
+    """`field` is a dotted path into the arguments; a number strictly above `above` asks for `escalate` (T-6)."""
+
+    field: str
+    above: float
+    escalate: Tier
+
+    def __post_init__(self) -> None:
+        if self.escalate < Tier.REVIEW:
+            raise ValueError(f"Threshold on {self.field}: escalate must be review or never.")
+
+
+@dataclass(frozen=True)
 class ToolPolicy:
-    """How one tool may be used. A tool without a class is `unknown`, and its tier is review (T-3)."""
+    """How one tool, or one endpoint, may be used. Without a class it is `unknown`, and its tier is review (T-3).
+
+    `confirm` is the tier that its owner asks for (T-4), `source` where that stands. `prompt` is what a person is asked,
+    `reason` why. `escalate_delegated`: a call for a user by another agent or the system goes to review;
+    `refuse_delegated`: it never runs (T-7).
+    """
 
     name: str
     risk: Risk = Risk.UNKNOWN
     mutates: bool = True
+    confirm: Tier = Tier.AUTO
+    exposure: Exposure = "open"
+    llm_callable: bool = True
+    prompt: str | None = None
+    reason: str | None = None
+    thresholds: tuple[Threshold, ...] = ()
+    escalate_delegated: bool = False
+    refuse_delegated: bool = False
     roles: frozenset[str] = frozenset({"admin", "user", "viewer"})
     modes: frozenset[Mode] = frozenset({"copilot"})
+    source: str = "built in"
 
     def __post_init__(self) -> None:
         if self.mutates and self.risk is Risk.READ:
             raise ValueError(f"Tool {self.name}: it changes state but is declared read. Declare write or higher.")
 
-
-@dataclass(frozen=True, slots=True)
-class CallContext:
-    """Who calls, in which mode. Carried by the run, never by the caller's word."""
-
-    mode: Mode
-    role: str
-    ai_on: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule that contributed: its id, the tier it asks for, and why."""
-
-    id: str
-    tier: Tier
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class GateDecision:
-    """The gate's answer, kept with the call as its proof (T-13)."""
-
-    tier: Tier
-    risk: Risk
-    rules: tuple[Rule, ...] = field(default_factory=tuple)
-    blocked: str | None = None
-
-    def as_record(self) -> dict[str, Any]:
-        """`{tier, risk, riskLevel, rules: [{id, tier, reason}], blocked}`."""
-        return {
-            "tier": self.tier.word,
-            "risk": self.risk.value,
-            "riskLevel": self.risk.level,
-            "rules": [{"id": rule.id, "tier": rule.tier.word, "reason": rule.reason} for rule in self.rules],
-            "blocked": self.blocked,
-        }
-
-
-def decide(policy: ToolPolicy, context: CallContext) -> GateDecision:
-    """The effective tier of a call of `policy` in `context`; `blocked` says why it never reaches the tool."""
-    rules = [
-        Rule("T-1", Tier.CONFIRM if policy.risk.level >= CONFIRM_FROM_LEVEL else Tier.AUTO, _ladder(policy.risk)),
-    ]
-    if policy.risk is Risk.UNKNOWN:
-        rules.append(Rule("T-3", Tier.REVIEW, "a tool without a class waits for review"))
-    if policy.mutates and context.mode == "copilot":
-        rules.append(Rule("T-2", Tier.CONFIRM, "the copilot never changes anything unasked"))
-    tier = max(rule.tier for rule in rules)
-    return GateDecision(tier, policy.risk, tuple(rules), _refusal(policy, context))
-
-
-def _ladder(risk: Risk) -> str:
-    asks = "asks for confirmation" if risk.level >= CONFIRM_FROM_LEVEL else "asks for nothing"
-    return f"risk {risk.value}, level {risk.level}, {asks}"
-
-
-def _refusal(policy: ToolPolicy, context: CallContext) -> str | None:
-    if context.mode not in policy.modes:
-        return f"{policy.name} is not available here."
-    if context.role not in policy.roles:
-        return f"Your role ({context.role}) may not use {policy.name}."
-    if not context.ai_on:
-        return "AI is switched off for this person."
-    return None
+    @cached_property
+    def version(self) -> str:
+        """Names exactly this policy in the proof of a decision (T-13)."""
+        told = asdict(self) | {"roles": sorted(self.roles), "modes": sorted(self.modes)}
+        told["thresholds"] = [asdict(threshold) for threshold in self.thresholds]
+        return sha256_hex(told)[:16]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from app.llm.port import ToolSpec
-from app.tools.arguments import json_schema
-from app.tools.policy import CallContext, decide
 from app.tools.tool import Tool
 
 
 class ToolRegistry:
-    """Tools by name; what a person's model is offered is what the gate would let through."""
+    """Tools by name, in the order in which the model sees them."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools: dict[str, Tool] = {}
+        self.add(tools)
+
+    def add(self, tools: Iterable[Tool]) -> None:
+        """While the desk is put together. Raises `ValueError` for a name that is there already."""
         for tool in tools:
             if tool.policy.name in self._tools:
                 raise ValueError(f"Tool {tool.policy.name} is registered twice.")
             self._tools[tool.policy.name] = tool
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
@@ -26,11 +30,3 @@ class ToolRegistry:
     def names(self) -> frozenset[str]:
         """Every registered tool."""
         return frozenset(self._tools)
-
-    def offered(self, context: CallContext) -> tuple[ToolSpec, ...]:
-        """The tools that the model sees in `context`, in a fixed order."""
-        return tuple(
-            ToolSpec(tool.policy.name, tool.description, json_schema(tool.arguments))
-            for tool in self._tools.values()
-            if decide(tool.policy, context).blocked is None
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from bson import ObjectId
 
@@ -38,17 +38,22 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """The effect of a write: what the model and the record get, and the version it made."""
+    """The effect of a write: what the model and the record get, and the version it made.
 
-    result: dict[str, Any]
+    `reads` maps the orders that the result shows to their versions.
+    """
+
+    result: Any
     version: int | None
+    reads: dict[str, int] = field(default_factory=dict)
 
 
 class ToolFault(Exception):
     """The tool cannot do this as asked: `message` is a plain sentence for the model and the record."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, code: str = "TOOL_FAULT") -> None:
         self.message = message
+        self.code = code
         super().__init__(message)
 
 
@@ -60,11 +65,15 @@ class GoneTarget(Exception):
     """The order is no longer there: nothing ran (D-7)."""
 
 
+@runtime_checkable
 class ReadTool(Protocol):
     """Runs inline, changes nothing."""
 
-    policy: ToolPolicy
-    description: str
+    @property
+    def policy(self) -> ToolPolicy: ...
+
+    @property
+    def description(self) -> str: ...
 
     @property
     def arguments(self) -> type[Arguments]: ...
@@ -74,11 +83,15 @@ class ReadTool(Protocol):
         ...
 
 
+@runtime_checkable
 class WriteTool(Protocol):
     """Is staged, shown, decided, then executed once."""
 
-    policy: ToolPolicy
-    description: str
+    @property
+    def policy(self) -> ToolPolicy: ...
+
+    @property
+    def description(self) -> str: ...
 
     @property
     def arguments(self) -> type[Arguments]: ...
@@ -93,3 +106,59 @@ class WriteTool(Protocol):
 
 
 Tool = ReadTool | WriteTool
+
+
+@runtime_checkable
+class HasOwnPolicies(Protocol):
+    """A tool whose policy depends on what it is asked: `request`, by connection and endpoint (T-9, T-10)."""
+
+    def policy_of(self, args: Arguments) -> ToolPolicy:
+        """The policy of this very call. What is not known is never allowed."""
+        ...
+
+    def names_of(self, args: Arguments) -> tuple[str, ...]:
+        """The names under which an admin may have raised what this call means."""
+        ...
+
+
+@runtime_checkable
+class HasOwnSchema(Protocol):
+    """A tool that tells its argument schema itself: a custom tool, whose model lives in its sandbox (T-11)."""
+
+    schema: dict[str, Any]
+
+
+@runtime_checkable
+class HasHandshake(Protocol):
+    """A tool that is asked twice: first for a preview, then, once that is approved, for the effect (T-10)."""
+
+    def is_confirmed(self, args: Arguments) -> bool:
+        """Whether this is the second call."""
+        ...
+
+    def handshake(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What of frozen arguments both calls must have in common."""
+        ...
+
+    def confirmed(self, args: dict[str, Any]) -> dict[str, Any]:
+        """The frozen arguments of the call that has the effect."""
+        ...
+
+
+@runtime_checkable
+class RunsOnce(Protocol):
+    """A tool whose effect cannot be recognised afterwards: at most once, whatever dies (D-5, T-10)."""
+
+    def runs_once(self, args: dict[str, Any]) -> bool:
+        """Whether a call with these frozen arguments must never be tried again."""
+        ...
+
+
+def names_of(tool: Tool, args: Arguments) -> tuple[str, ...]:
+    """Under which names `tool` with `args` may have been raised."""
+    return (tool.policy.name, *(tool.names_of(args) if isinstance(tool, HasOwnPolicies) else ()))
+
+
+def policy_of(tool: Tool, args: Arguments) -> ToolPolicy:
+    """The policy under which `tool` would run with `args`."""
+    return tool.policy_of(args) if isinstance(tool, HasOwnPolicies) else tool.policy

@@ -35,3 +35,11 @@ def _shortened(order: dict[str, Any], length: int) -> dict[str, Any]:
 
 def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def cut_text(text: str) -> str:
+    """`text` within the limit; what was cut is said."""
+    if len(text) <= MAX_CHARS:
+        return text
+    told = f"… (cut: {len(text)} characters in all)"
+    return text[: MAX_CHARS - len(told)] + told

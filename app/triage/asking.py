@@ -30,7 +30,7 @@ CALLS_PER_PASS = 2
 """The first answer, and one more that is told what was wrong with it."""
 
 MayCall = Callable[[], Awaitable[int]]
-"""Asked before each call; how many calls the agent may make today. Raises what ends the pass."""
+"""Asked before each further call; how many calls the agent may make today. Raises what ends the pass."""
 
 
 @dataclass(slots=True)
@@ -82,11 +82,14 @@ class Asking:
         new = NewRun(mode="autonomous", model=self._model, first=first, agent_name=TRIAGE, work_order_id=order.id)
         return await self._runs.start(new)
 
-    async def propose(self, run: AgentRun, order: TriageOrder, may_call: MayCall) -> Proposal:
-        """Raises `InvalidProposal` at the last try, `ProviderUnavailable`, `BudgetExceeded`, and as `may_call` does."""
+    async def propose(self, run: AgentRun, order: TriageOrder, most: int, may_call: MayCall) -> Proposal:
+        """`most`: what `may_call` answered just now, for the first call.
+
+        Raises `InvalidProposal` at the last try, `ProviderUnavailable`, `BudgetExceeded`, and as `may_call` does.
+        """
         fault: str | None = None
         for number in range(1, CALLS_PER_PASS + 1):
-            most = await may_call()
+            most = most if number == 1 else await may_call()
             request = triage_request(order, self._max_tokens, fault)
             spent = _Spent()
             answer = await self._asked(run, number, request, most, spent)
@@ -152,7 +155,7 @@ class Asking:
             created_at=now,
             updated_at=now,
         )
-        await self._runs.keep_call(call)
+        await self._runs.keep_call(call, waits=False)  # on disk with the suggestion that rests on it
 
 
 def _call_id(run: AgentRun, number: int) -> ObjectId:

@@ -140,4 +140,4 @@ class AutoApply:
             created_at=now,
             updated_at=now,
         )
-        await self._runs.keep_call(call)
+        await self._runs.keep_call(call, waits=False)  # on disk with the suggestion's own mark, written next

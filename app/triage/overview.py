@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from bson import ObjectId
 
@@ -14,10 +13,11 @@ from app.core.ids import is_id
 from app.governance.access import require_admin
 from app.governance.audit import AuditLog
 from app.governance.models import AgentConfig
-from app.governance.schemas import WAIT_WORDS, AuditRowPublic
+from app.governance.schemas import WAIT_WORDS
 from app.governance.service import TRIAGE, GovernanceService
 from app.governance.spend import SpendLedger
 from app.outbox.schemas import RETRY
+from app.triage.audit_lines import AuditLine, audit_line
 from app.triage.charts import Chart, bar_chart
 from app.triage.oversight import Oversight
 from app.triage.schemas import OutboxEventPublic, OutboxPage
@@ -27,22 +27,6 @@ from app.work_orders.service import WorkOrderService
 
 _FAILED_SHOWN = 20
 _AUDIT_SHOWN = 10
-_ACTIONS = {
-    "config.update": "changed the policy",
-    "config.disable": "switched off",
-    "config.enable": "switched on",
-    "transcript.view": "looked at a transcript",
-}
-_FIELDS = {
-    "enabled": "Triage",
-    "copilotEnabled": "Copilot",
-    "mode": "Mode",
-    "allowedFields": "May write",
-    "dailyActionCap": "Calls a day",
-    "flagThreshold": "Flags from",
-    "workingHours": "Working hours",
-    "applyDirection": "Direction",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +63,6 @@ class DeadLetter:
     order_id: str | None
     reason: str
     attempts: int
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class AuditLine:
-    """One audit row in words; `changes` are (field, before, after)."""
-
-    seq: int | None
-    who: str
-    did: str
-    run_id: str | None
-    changes: list[tuple[str, str, str]]
     at: datetime
 
 
@@ -152,7 +124,7 @@ class AgentsOverview:
             runs_chart=_runs_chart(month),
             cost_chart=_cost_chart(month),
             dead_letters=await self._dead_letters(queue.items),
-            audit=[_line(row, names) for row in rows],
+            audit=[audit_line(row, names) for row in rows],
         )
 
     async def _gauges(self, policy: AgentConfig) -> list[Gauge]:
@@ -215,24 +187,3 @@ def _dead_letter(event: OutboxEventPublic, titles: dict[str, str]) -> DeadLetter
         attempts=event.attempts,
         at=event.created_at,
     )
-
-
-def _line(row: AuditRowPublic, names: dict[str, str]) -> AuditLine:
-    before, after = row.before or {}, row.after or {}
-    changed = [name for name in _FIELDS if name in after and before.get(name) != after[name]]
-    return AuditLine(
-        seq=row.seq,
-        who=names.get(row.actor_id, "A former member"),
-        did=_ACTIONS.get(row.action, row.action),
-        run_id=after.get("runId"),
-        changes=[(_FIELDS[name], _word(before.get(name)), _word(after[name])) for name in changed],
-        at=row.created_at,
-    )
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "nothing"
-    return "not set" if value is None else str(value)

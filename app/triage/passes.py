@@ -5,7 +5,8 @@ One suggestion per event, whatever dies: it is looked up before the model is ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 
 from bson import ObjectId
 from pymongo.errors import PyMongoError
@@ -107,17 +108,21 @@ class TriagePass:
     async def _steps(self, held: Held) -> PassResult:
         if not is_id(held.event.payload_ref):
             raise NothingToDo("The event names no work order.")
-        order_id = ObjectId(held.event.payload_ref)
-        if earlier := await self._suggestions.of_event(event_key(held.event)):
+        earlier, order = await asyncio.gather(
+            self._suggestions.of_event(event_key(held.event)),
+            self._orders.for_triage(ObjectId(held.event.payload_ref)),
+        )
+        if earlier is not None:
             return await self._finish(held, earlier)
-        await self._policy()
-        order = await self._order(order_id)
-        held.run = await self._asking.start(order)
+        if order is None:
+            raise NothingToDo(GONE)
 
         async def may_call() -> int:
             return (await self._still(order.owner)).daily_action_cap
 
-        proposal = await self._asking.propose(held.run, order, may_call)
+        most = await may_call()
+        held.run = await self._asking.start(order)
+        proposal = await self._asking.propose(held.run, order, most, may_call)
         return await self._finish(held, await self._store(held.run, held.event, order, proposal))
 
     async def _store(self, run: AgentRun, event: Event, order: TriageOrder, proposal: Proposal) -> TriageSuggestion:
@@ -155,26 +160,14 @@ class TriagePass:
 
     # -- asked again before each step (D-18, SEC-8) -------------------------------------------------------------
 
-    async def _policy(self) -> AgentConfig:
-        policy = await self._governance.triage_policy()
-        if wait := self._gate.policy_closed(policy):
-            raise MustWait(wait)
-        return policy
-
     async def _still(self, owner: ObjectId) -> AgentConfig:
         """The policy now, when triage may go on with an order of `owner`. Raises `MustWait` and `NothingToDo`."""
-        policy = await self._policy()
-        if not await self._accounts.ai_on(owner):
+        policy, is_on = await asyncio.gather(self._governance.triage_policy(), self._accounts.ai_on(owner))
+        if wait := self._gate.policy_closed(policy):
+            raise MustWait(wait)
+        if not is_on:
             raise NothingToDo(OPTED_OUT)
         return policy
-
-    async def _order(self, order_id: ObjectId) -> TriageOrder:
-        order = await self._orders.for_triage(order_id)
-        if order is None:
-            raise NothingToDo(GONE)
-        if not await self._accounts.ai_on(order.owner):
-            raise NothingToDo(OPTED_OUT)
-        return order
 
     # -- endings ------------------------------------------------------------------------------------------------
 
@@ -187,7 +180,7 @@ class TriagePass:
             await self._end_run(held, "budget_exceeded", error.code)
             wait = self._gate.cap_reached(error.scope)
         settled = await self._outbox.park(held.event, wait.reason, wait.until)
-        return self._settled(held, settled, "waiting", WAIT_WORDS[wait.reason])
+        return replace(self._settled(held, settled, "waiting", WAIT_WORDS[wait.reason]), closed=True)
 
     async def _fails(self, held: Held, error: Exception) -> PassResult:
         """A passing failure: tried again later, or failed for good at the cap (AGT-5)."""

@@ -10,20 +10,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from app.runs.schemas import AgentMessagePublic, AgentToolCallPublic, RunDetail
+from app.tools.proof import Proof, proof_of
 
 _SPEAKERS = {"system": "Instructions", "user": "Input", "assistant": "Answer", "tool": "Result"}
 _SHOWN = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The gate's decision on a call, and why (T-13)."""
-
-    tier: str
-    risk: str
-    risk_level: int
-    rules: list[str]
-    blocked: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,25 +82,9 @@ def _call(call: AgentToolCallPublic, names: Mapping[str, str]) -> Entry:
         result=shown(call.result),
         before=shown(call.pre_image),
         latency_ms=call.latency_ms,
-        proof=_proof(call.decision),
+        proof=proof_of(call.decision),
         verdict=_verdict(call, names),
         hashes=tuple((name, value) for name, value in hashes if value),
-    )
-
-
-def _proof(decision: dict[str, Any] | None) -> Proof | None:
-    if not decision:
-        return None
-    rules = [
-        f"{rule.get('id', '?')} asks for {rule.get('tier', '?')}: {rule.get('reason', '')}"
-        for rule in decision.get("rules", [])
-    ]
-    return Proof(
-        tier=str(decision.get("tier", "unknown")),
-        risk=str(decision.get("risk", "unknown")),
-        risk_level=int(decision.get("riskLevel", 0)),
-        rules=[shown(rule) for rule in rules],
-        blocked=decision.get("blocked"),
     )
 
 

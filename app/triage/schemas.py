@@ -36,11 +36,15 @@ class Proposal(Strict):
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """How a pass ended. `reason` is one plain sentence where there is something to say."""
+    """How a pass ended. `reason` is one plain sentence where there is something to say.
+
+    `closed`: the gate closed on it, and so on every other event.
+    """
 
     outcome: PassOutcome
     run_id: ObjectId | None = None
     reason: str | None = None
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

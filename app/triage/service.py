@@ -79,10 +79,15 @@ class TriageService:
 
     async def run_next(self) -> PassResult | None:
         """Claims the event that is due for longest and works on it; None when there is none, or the gate is closed."""
-        if self._passes is None or await self._gate.closed():
+        if self._passes is None or await self._gate.shut():
             return None
         claimed = await self._outbox.claim(1, self._lease_ms)
-        return await self.run_event(claimed[0]) if claimed else None
+        if not claimed:
+            return None
+        result = await self.run_event(claimed[0])
+        if result.closed:
+            await self.let_go()  # the others wait too, without each being claimed for it
+        return result
 
     async def claim_and_run(self, limit: int | None = None) -> DrainCounts:
         """Works until nothing is due or `limit` events are done, on AGENT_CONCURRENCY events at a time (AGT-2)."""

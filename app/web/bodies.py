@@ -30,7 +30,8 @@ class BodyGuard(ASGIMiddleware):
     scopes = (ScopeType.HTTP,)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
-        _check_query(scope["query_string"])
+        if scope["query_string"]:
+            _check_query(scope["query_string"])
         if scope.get("method") not in _WRITES:
             await next_app(scope, receive, send)
             return

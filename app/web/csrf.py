@@ -36,11 +36,14 @@ class CsrfGuard(ASGIMiddleware):
         self._attributes = "; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        is_write, has_forms = scope.get("method") not in _SAFE, not scope["path"].startswith(_WITHOUT_FORMS)
+        if not is_write and not has_forms:
+            await next_app(scope, receive, send)
+            return
         request: Request[Any, Any, Any] = Request(scope, receive, send)
-        is_write = request.method not in _SAFE
         if is_write and self._is_foreign(request):
             raise Forbidden("This request came from another site and was refused.")
-        if scope["path"].startswith(_WITHOUT_FORMS):
+        if not has_forms:
             await next_app(scope, receive, send)
             return
         seed = request.cookies.get(self._cookie, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypeVar
 
+from litestar import MediaType, Response
 from msgspec import Raw
 from pydantic import BaseModel
 
@@ -46,6 +47,11 @@ class Failure(Wire):
 def as_json(model: BaseModel) -> Raw:
     """`model` as it goes on the wire, written by Pydantic in one go instead of being taken apart first."""
     return Raw(model.model_dump_json(by_alias=True).encode())
+
+
+def success_json(data: bytes) -> Response[Any]:
+    """An answer that was written as JSON already, envelope and all; the caller's annotation says of what shape."""
+    return Response(data, media_type=MediaType.JSON)
 
 
 def answers(*errors: type[AppError]) -> dict[str, Any]:

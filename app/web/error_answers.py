@@ -48,7 +48,7 @@ class ErrorAnswers:
         error = as_app_error(exc)
         request_id = str(request.scope["state"].get("request_id", ""))
         if error.status >= 500:
-            log.error("request_failed", code=error.code, error=type(exc).__name__, exc_info=exc)
+            _log(error, exc)
         trace = "".join(traceback.format_exception(exc)) if self._debug and error.status == 500 else None
         if request.scope["path"].startswith("/api/"):
             body = failure(error, request_id) | ({"trace": trace} if trace else {})
@@ -78,6 +78,14 @@ class ErrorAnswers:
         )
         headers = {"Cache-Control": "no-store", "Vary": "HX-Request-Type"} | error.headers
         return Response(html, status_code=error.status, headers=headers, media_type=MediaType.HTML)
+
+
+def _log(error: AppError, exc: Exception) -> None:
+    """A refusal that the desk itself made, as while AI is off, is no fault: one line says enough."""
+    if exc is error and error.status != 500:
+        log.warning("request_refused", code=error.code, status=error.status)
+    else:
+        log.error("request_failed", code=error.code, error=type(exc).__name__, exc_info=exc)
 
 
 def as_app_error(exc: Exception) -> AppError:

@@ -1,4 +1,4 @@
-"""Rate limits that hold across processes: moving windows in Redis, each limit with its own bucket (HTTP-4).
+"""Rate limits that hold across processes: windows in Redis, each limit with its own bucket (HTTP-4).
 
 Without Redis each process counts alone, in memory, and `/ready` says so.
 """
@@ -9,13 +9,14 @@ import time
 from dataclasses import dataclass
 
 from limits import RateLimitItemPerSecond
-from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import FixedWindowRateLimiter
 from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import RedisError
 
 from app.core.errors import RateLimited
 from app.core.logging import get_logger
+from app.web.shared_counts import SharedCounts
 
 log = get_logger(__name__)
 
@@ -39,14 +40,9 @@ class RateLimiter:
         self._pool = BlockingConnectionPool.from_url(
             redis_url, max_connections=32, timeout=1, socket_connect_timeout=1, socket_timeout=1
         )
-        self._shared = FixedWindowRateLimiter(
-            RedisStorage(
-                f"async+{redis_url}",
-                implementation="redispy",
-                connection_pool=self._pool,  # type: ignore[arg-type]  # documented, but missing in its annotation
-            )
-        )
+        self._shared = FixedWindowRateLimiter(SharedCounts(redis_url, self._pool))
         self._alone = FixedWindowRateLimiter(MemoryStorage())
+        self._items: dict[Limit, RateLimitItemPerSecond] = {}
         self._redis_down_until = 0.0
 
     async def close(self) -> None:
@@ -55,7 +51,7 @@ class RateLimiter:
 
     async def hit(self, limit: Limit, key: str) -> None:
         """Counts one hit of `key`. Raises `RateLimited` past the limit."""
-        item = RateLimitItemPerSecond(limit.most, limit.window_s, namespace=self._prefix)
+        item = self._items.get(limit) or self._remembered(limit)
         if time.monotonic() >= self._redis_down_until:
             try:
                 await self._hit(self._shared, item, limit, key)
@@ -65,6 +61,10 @@ class RateLimiter:
             else:
                 return
         await self._hit(self._alone, item, limit, key)
+
+    def _remembered(self, limit: Limit) -> RateLimitItemPerSecond:
+        item = RateLimitItemPerSecond(limit.most, limit.window_s, namespace=self._prefix)
+        return self._items.setdefault(limit, item)
 
     async def _hit(self, limiter: FixedWindowRateLimiter, item: RateLimitItemPerSecond, limit: Limit, key: str) -> None:
         if not await limiter.hit(item, limit.name, key):

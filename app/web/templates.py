@@ -1,15 +1,15 @@
 """The Jinja2 environment of the desk: strict, autoescaping, with the filters and words its templates use.
 
-Usable with Litestar: `JinjaTemplateEngine.from_environment(create_environment())`. `asset` and `with_query` are
-there in every template; all else comes from the page (DATA is passed in, never fetched by a template).
+Usable with Litestar: `JinjaTemplateEngine.from_environment(create_environment())`. `asset`, `parts` and `with_query`
+are there in every template; all else comes from the page (DATA is passed in, never fetched by a template).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache
+from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -18,6 +18,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from app.core.clock import iso_ms
+from app.web import parts
+from app.web.times import ago, day_time
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES, STATIC = ROOT / "templates", ROOT / "static"
@@ -64,53 +66,25 @@ def create_environment(templates: Path = TEMPLATES, static: Path = STATIC, *, re
         grouped=grouped,
         kept_lines=kept_lines,
     )
-    version = _version if reload else cache(_version)
-    environment.globals["asset"] = lambda path: _address(static, path, version)
+    environment.globals["parts"] = parts
+    environment.globals["asset"] = asset = partial(_address, static)
+    if not reload:
+        environment.globals["asset"] = cache(asset)
     return environment
 
 
-def _address(static: Path, path: str, version: Any) -> str:
+def _address(static: Path, path: str) -> str:
     # Stylesheets name the fonts without a version: a preload must use the very same address.
-    return f"/static/{path}" if path.endswith(".woff2") else f"/static/{path}?v={version(static / path)}"
+    return f"/static/{path}" if path.endswith(".woff2") else f"/static/{path}?v={_version(static / path)}"
 
 
 def _version(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:10]
 
 
-def _aware(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
 def iso(moment: datetime) -> str:
     """ISO-8601 UTC with milliseconds and `Z`, for `datetime` attributes."""
     return iso_ms(moment)
-
-
-def ago(moment: datetime, now: datetime) -> str:
-    """How long before `now`, in words: `just now`, `12 min ago`, `2 h ago`, `Yesterday`, `3 days ago`, `12 Nov`.
-
-    Days are UTC days here; the browser puts the person's own in their place (`static/js/times.js`, same words).
-    """
-    moment, now = _aware(moment), _aware(now)
-    seconds, days = (now - moment).total_seconds(), (now.date() - moment.date()).days
-    if seconds < 60:
-        return "just now"
-    if seconds < 3600:
-        return f"{int(seconds // 60)} min ago"
-    if days == 0 or seconds < 6 * 3600:
-        return f"{int(seconds // 3600)} h ago"
-    if days == 1:
-        return "Yesterday"
-    if days < 7:
-        return f"{days} days ago"
-    return f"{moment.day} {moment:%b}" if moment.year == now.year else f"{moment.day} {moment:%b %Y}"
-
-
-def day_time(moment: datetime) -> str:
-    """The absolute time: `12 Nov 2026, 08:12 UTC`. The browser shows it in the person's time zone."""
-    moment = _aware(moment)
-    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
 def status_word(status: str) -> str:

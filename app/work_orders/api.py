@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Controller, delete, get, patch, post
-from litestar.di import NamedDependency, Provide
+from litestar import Controller, Request, Response, delete, get, patch, post
+from litestar.di import NamedDependency
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
-from app.accounts.guards import admin_or_viewer, may_write, signed_in
+from app.accounts.askers import READS_PERSON
+from app.accounts.guards import admin_or_viewer, asker_of, may_write, signed_in
 from app.accounts.people import Person
 from app.core.errors import Conflict
 from app.core.ids import parse_id
 from app.core.schemas import CursorPage
-from app.web.envelope import Success, answers
+from app.web.envelope import Success, answers, success_json
 from app.web.validation import parse
+from app.work_orders.presentation import page_json
 from app.work_orders.schemas import (
     PAGE_DEFAULT,
     PAGE_MAX,
@@ -29,6 +31,8 @@ from app.work_orders.schemas import (
 )
 from app.work_orders.service import WorkOrderService
 
+AnyRequest = Request[Any, Any, Any]
+
 PageSize = Annotated[int, QueryParameter(ge=1, le=PAGE_MAX, description="How many at most.")]
 SearchText = Annotated[
     str | None, QueryParameter(max_length=SEARCH_MAX, description="Part of the title, in any case; never a pattern.")
@@ -39,20 +43,7 @@ CursorText = Annotated[
 ]
 
 
-def list_query(
-    status: FromQuery[Status | None] = None,
-    priority: FromQuery[Priority | None] = None,
-    search: SearchText = None,
-    cursor: CursorText = None,
-    limit: PageSize = PAGE_DEFAULT,
-) -> ListQuery:
-    """The query of a list as every list here takes it."""
-    return parse(
-        ListQuery, {"status": status, "priority": priority, "search": search, "cursor": cursor, "limit": limit}
-    )
-
-
-_LIST = {"wanted": Provide(list_query, sync_to_thread=False)}
+Page = Response[Success[CursorPage[WorkOrderPublic]]]
 
 
 class WorkOrdersController(Controller):
@@ -60,14 +51,21 @@ class WorkOrdersController(Controller):
     tags = ("Work orders",)
     guards = (signed_in,)
 
-    @get(dependencies=_LIST, summary="Your own work orders, newest first")
+    @get(opt=READS_PERSON, summary="Your own work orders, newest first")
     async def own(
         self,
-        person: NamedDependency[Person],
+        request: AnyRequest,
         orders: NamedDependency[WorkOrderService],
-        wanted: NamedDependency[ListQuery],
-    ) -> Success[CursorPage[WorkOrderPublic]]:
-        return Success(data=await orders.list_own(person.actor, wanted, wanted.cursor, wanted.limit))
+        *,
+        status: FromQuery[Status | None] = None,
+        priority: FromQuery[Priority | None] = None,
+        search: SearchText = None,
+        cursor: CursorText = None,
+        limit: PageSize = PAGE_DEFAULT,
+    ) -> Page:
+        wanted = _wanted(status=status, priority=priority, search=search, cursor=cursor, limit=limit)
+        _, listed = await orders.list_for(asker_of(request), wanted)
+        return success_json(page_json(listed))
 
     @post(guards=[may_write], status_code=201, summary="Create a work order")
     async def create(
@@ -122,14 +120,25 @@ class AdminWorkOrdersController(Controller):
     tags = ("Administration",)
     guards = (admin_or_viewer,)
 
-    @get(dependencies=_LIST, summary="Everyone's work orders, newest first")
+    @get(opt=READS_PERSON, summary="Everyone's work orders, newest first")
     async def everyones(
         self,
-        person: NamedDependency[Person],
+        request: AnyRequest,
         orders: NamedDependency[WorkOrderService],
-        wanted: NamedDependency[ListQuery],
-    ) -> Success[CursorPage[WorkOrderPublic]]:
-        return Success(data=await orders.list_all(person.actor, wanted, wanted.cursor, wanted.limit))
+        *,
+        status: FromQuery[Status | None] = None,
+        priority: FromQuery[Priority | None] = None,
+        search: SearchText = None,
+        cursor: CursorText = None,
+        limit: PageSize = PAGE_DEFAULT,
+    ) -> Page:
+        wanted = _wanted(status=status, priority=priority, search=search, cursor=cursor, limit=limit)
+        _, listed = await orders.list_for(asker_of(request), wanted, everyones=True)
+        return success_json(page_json(listed))
+
+
+def _wanted(**given: Any) -> ListQuery:
+    return parse(ListQuery, given)
 
 
 API = [WorkOrdersController, AdminWorkOrdersController]

@@ -8,7 +8,7 @@ the page that was cut short carries the position where the next one goes on, so 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from pymongo.errors import ExecutionTimeout
 from app.core.clock import monotonic_ms
 from app.core.cursors import Position
 from app.core.errors import Unavailable
-from app.core.mongo import Database
+from app.core.mongo import Database, first_batch
 from app.work_orders.documents import ORDER_FIELDS, to_order
 from app.work_orders.models import ALL, ALL_FILTERED, ALL_TITLES, GRAMS, OWN, OWN_FILTERED, OWN_TITLES
 from app.work_orders.schemas import PRIORITIES, STATUSES, Order, OrderFilter
@@ -31,16 +31,21 @@ FIRST_WINDOW, WIDEST_WINDOW, GROWTH = 2_000, 128_000, 8
 SEARCH_BUDGET_MS = 1_000
 _QUERY_LIMIT_MS, _BRIEFLY_MS = 3_000, 15
 _NEWEST_FIRST = [("createdAt", -1), ("_id", -1)]
+Row = dict[str, Any]
 _FAR = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Rows of a list; `last` is where the next page goes on, None at the end. `cut`: the time was up first."""
+    """Rows of a list; `last` is where the next page goes on, None at the end. `cut`: the time was up first.
+
+    `beside` is what the stage that went along found, if anything.
+    """
 
     rows: list[Order]
     last: Position | None
     cut: bool = False
+    beside: Row | None = None
 
 
 class OrderLists:
@@ -52,23 +57,53 @@ class OrderLists:
         self._orders = database["workorders"]
         self._budget_ms = search_budget_ms
 
-    async def page(self, owner: ObjectId | None, wanted: OrderFilter, after: Position | None, limit: int) -> Slice:
-        """Up to `limit` live orders after `after`, `createdAt` then `_id` descending."""
+    async def page(
+        self,
+        owner: ObjectId | None,
+        wanted: OrderFilter,
+        after: Position | None,
+        limit: int,
+        *,
+        stage: Row | None = None,
+    ) -> Slice:
+        """Up to `limit` live orders after `after`, `createdAt` then `_id` descending.
+
+        `stage` goes along in the same trip where nothing is searched for: it adds at most one row `{beside: …}`.
+        """
         try:
             if wanted.search:
                 return await self._search(owner, wanted, fold(wanted.search), after, limit)
-            return await self._plain(owner, wanted, after, limit)
+            return await self._plain(owner, wanted, after, limit, stage)
         except ExecutionTimeout:
             raise Unavailable("This list takes too long right now. Narrow the filter, or try again.") from None
 
-    async def _plain(self, owner: ObjectId | None, wanted: OrderFilter, after: Position | None, limit: int) -> Slice:
+    async def _plain(
+        self, owner: ObjectId | None, wanted: OrderFilter, after: Position | None, limit: int, stage: Row | None
+    ) -> Slice:
         query = {**_owned(owner), "deletedAt": None, **_between(after, None)}
         filtered = wanted.status is not None or wanted.priority is not None
         if filtered:  # both fields named, so that the index gives the order whichever was asked for
             query["status"] = {"$in": [wanted.status] if wanted.status else list(STATUSES)}
             query["priority"] = {"$in": [wanted.priority] if wanted.priority else list(PRIORITIES)}
         index = (OWN_FILTERED if filtered else OWN) if owner else (ALL_FILTERED if filtered else ALL)
-        return _slice(await self._find(query, index, limit + 1), limit)
+        if stage is None:
+            return _slice(await self._find(query, index, limit + 1), limit)
+        return await self._with_one_beside(query, index, limit, stage)
+
+    async def _with_one_beside(self, query: Row, index: str, limit: int, stage: Row) -> Slice:
+        newest = [{"$match": query}, {"$sort": dict(_NEWEST_FIRST)}, {"$limit": limit + 1}, {"$project": ORDER_FIELDS}]
+        rows = await first_batch(
+            self._database,
+            {
+                "aggregate": "workorders",
+                "pipeline": [*newest, stage],
+                "hint": index,
+                "cursor": {"batchSize": limit + 2},
+                "maxTimeMS": _QUERY_LIMIT_MS,
+            },
+        )
+        beside = rows.pop()["beside"] if rows and "beside" in rows[-1] else None
+        return replace(_slice([to_order(row) for row in rows], limit), beside=beside)
 
     async def _search(
         self, owner: ObjectId | None, wanted: OrderFilter, term: str, after: Position | None, limit: int
@@ -138,8 +173,21 @@ class OrderLists:
         return Position(found[0]["createdAt"], found[0]["_id"]) if found else None
 
     async def _find(self, query: dict[str, Any], index: str, limit: int, most_ms: int = _QUERY_LIMIT_MS) -> list[Order]:
-        cursor = self._orders.find(query, ORDER_FIELDS).sort(_NEWEST_FIRST).hint(index).limit(limit)
-        return [to_order(row) for row in await cursor.max_time_ms(most_ms).to_list()]
+        rows = await first_batch(
+            self._database,
+            {
+                "find": "workorders",
+                "filter": query,
+                "projection": ORDER_FIELDS,
+                "sort": dict(_NEWEST_FIRST),
+                "hint": index,
+                "limit": limit,
+                "batchSize": limit,
+                "singleBatch": True,
+                "maxTimeMS": most_ms,
+            },
+        )
+        return [to_order(row) for row in rows]
 
 
 def _owned(owner: ObjectId | None) -> dict[str, Any]:

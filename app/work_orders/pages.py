@@ -9,8 +9,9 @@ from litestar import Controller, Request, Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from app.accounts.askers import READS_PERSON
 from app.accounts.forms import Form, read_form, refused, refused_status
-from app.accounts.guards import admin_or_viewer, may_write, signed_in
+from app.accounts.guards import admin_or_viewer, asker_of, may_write, signed_in
 from app.accounts.people import Person
 from app.core.errors import Conflict, NotFound, ValidationFailed
 from app.core.ids import parse_id
@@ -18,6 +19,7 @@ from app.web.pages import Pages, see_other
 from app.web.validation import parse
 from app.work_orders import forms
 from app.work_orders.conflicts import merge
+from app.work_orders.presentation import page
 from app.work_orders.schemas import ListQuery, OrderPage, WorkOrderDetail
 from app.work_orders.service import WorkOrderService
 
@@ -43,18 +45,14 @@ class WorkOrderPages(Controller):
     guards = (signed_in,)
     include_in_schema = False
 
-    @get()
+    @get(opt=READS_PERSON)
     async def own(
-        self,
-        request: AnyRequest,
-        person: NamedDependency[Person],
-        pages: NamedDependency[Pages],
-        orders: NamedDependency[WorkOrderService],
+        self, request: AnyRequest, pages: NamedDependency[Pages], orders: NamedDependency[WorkOrderService]
     ) -> Page:
         wanted = parse(ListQuery, _last_of_each(request))
-        found = await orders.list_own(person.actor, wanted, wanted.cursor, wanted.limit)
+        request.scope["user"], found = await orders.list_for(asker_of(request), wanted)
         where = {"path": OWN, "with_owner": False, "nav": "orders"}
-        return await _list(request, pages, "work_orders/list.html", wanted=wanted, found=found, **where)
+        return await _list(request, pages, "work_orders/list.html", wanted=wanted, found=page(found), **where)
 
     @get("/new", guards=[may_write])
     async def new(self, request: AnyRequest, pages: NamedDependency[Pages]) -> Page:
@@ -136,18 +134,14 @@ class AllOrdersPage(Controller):
     guards = (admin_or_viewer,)
     include_in_schema = False
 
-    @get()
+    @get(opt=READS_PERSON)
     async def everyones(
-        self,
-        request: AnyRequest,
-        person: NamedDependency[Person],
-        pages: NamedDependency[Pages],
-        orders: NamedDependency[WorkOrderService],
+        self, request: AnyRequest, pages: NamedDependency[Pages], orders: NamedDependency[WorkOrderService]
     ) -> Page:
         wanted = parse(ListQuery, _last_of_each(request))
-        found = await orders.list_all(person.actor, wanted, wanted.cursor, wanted.limit)
+        request.scope["user"], found = await orders.list_for(asker_of(request), wanted, everyones=True)
         where = {"path": EVERYONES, "with_owner": True, "nav": "all_orders"}
-        return await _list(request, pages, "work_orders/admin_list.html", wanted=wanted, found=found, **where)
+        return await _list(request, pages, "work_orders/admin_list.html", wanted=wanted, found=page(found), **where)
 
 
 async def _list(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 from bson import ObjectId
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from app.accounts.people import PersonRef
@@ -183,8 +185,7 @@ class WorkOrderDetail(WorkOrderPublic):
     history: list[HistoryEntry]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """A work order as it lies in the database, without its history."""
 
     id: ObjectId
@@ -197,6 +198,16 @@ class Order:
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of orders and the people who own them. `searched_to`: a search was cut short there."""
+
+    orders: list[Order]
+    owners: Mapping[ObjectId, PersonRef]
+    next_cursor: str | None
+    searched_to: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from typing import Any
 from bson import ObjectId
 
 from app.accounts.actors import Actor, HumanActor, require_human
+from app.accounts.askers import Asker
+from app.accounts.people import Person
 from app.core.clock import Clock
 from app.core.cursors import Cursors
 from app.core.ids import new_id
@@ -21,12 +23,15 @@ from app.work_orders.creation_events import CreationEvents
 from app.work_orders.edits import changing, deleting, undoing
 from app.work_orders.errors import OrderNotFound, UndoOutOfDate
 from app.work_orders.list_repository import OrderLists
+from app.work_orders.listing import Listing
 from app.work_orders.outcomes import AlreadyApplied
-from app.work_orders.presentation import People, Presenter
+from app.work_orders.presentation import People, Presenter, page
 from app.work_orders.repository import OrderRepository
 from app.work_orders.schemas import (
     PAGE_DEFAULT,
     HistoryEntry,
+    Listed,
+    ListQuery,
     Mark,
     Order,
     OrderFilter,
@@ -58,11 +63,10 @@ class WorkOrderService:
         clock: Clock,
     ) -> None:
         self._repository = repository
-        self._lists = lists
         self._events = events
         self._present = Presenter(people)
+        self._listing = Listing(lists, self._present, cursors)
         self._writer = OrderWriter(repository, self._present, clock)
-        self._cursors = cursors
         self._clock = clock
 
     async def create(
@@ -93,13 +97,20 @@ class WorkOrderService:
     ) -> OrderPage:
         """The actor's own orders, newest first (WO-2, WO-3, WO-4)."""
         human = require_human(actor)
-        return await self._page(human, human.id, wanted, cursor, limit)
+        return page(await self._listing.of(human, human.id, wanted, cursor, limit))
 
     async def list_all(
         self, actor: Actor, wanted: OrderFilter, cursor: str | None = None, limit: int = PAGE_DEFAULT
     ) -> OrderPage:
         """Everyone's orders, newest first, for admins and viewers (ADM)."""
-        return await self._page(require_overseer(actor), None, wanted, cursor, limit)
+        return page(await self._listing.of(require_overseer(actor), None, wanted, cursor, limit))
+
+    async def list_for(self, asker: Asker, wanted: ListQuery, *, everyones: bool = False) -> tuple[Person, Listed]:
+        """The asker's own orders, or everyone's, and the person, read in the same trip where that can be (AUTH-5).
+
+        Raises `Unauthorized` where the session is over, and `Forbidden` for who may not see everyone's.
+        """
+        return await self._listing.asked(asker, wanted, everyones=everyones)
 
     async def update(
         self, actor: Actor, order_id: ObjectId, version: int, changes: Mapping[str, Any], *, mark: Mark | None = None
@@ -206,18 +217,6 @@ class WorkOrderService:
         if order is None or not may_see(human, order):
             raise OrderNotFound
         return order
-
-    async def _page(
-        self, human: HumanActor, owner: ObjectId | None, wanted: OrderFilter, cursor: str | None, limit: int
-    ) -> OrderPage:
-        scope = f"orders:{owner or 'all'}"
-        after = self._cursors.open(cursor, scope) if cursor else None
-        found = await self._lists.page(owner, wanted, after, limit)
-        return OrderPage(
-            items=await self._present.orders(found.rows, human),
-            next_cursor=self._cursors.seal(found.last, scope) if found.last else None,
-            searched_to=found.last.created_at if found.cut and found.last else None,
-        )
 
 
 def _new_order(owner: ObjectId, fields: WorkOrderCreate, order_id: ObjectId, clock: Clock) -> Order:

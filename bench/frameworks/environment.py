@@ -18,13 +18,17 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """`name` as people know it; `script` measures its step."""
+    """`name` as people know it; `script` measures its step; `approval` is its own word for a call that must wait."""
 
     name: str
     script: str
+    approval: str
 
 
-FRAMEWORKS = (Framework("pydantic-ai", "pydantic_ai_step.py"), Framework("openai-agents", "openai_agents_step.py"))
+FRAMEWORKS = (
+    Framework("pydantic-ai", "pydantic_ai_step.py", "requires_approval"),
+    Framework("openai-agents", "openai_agents_step.py", "needs_approval"),
+)
 
 
 def frameworks_python(folder: Path) -> Path:

@@ -5,64 +5,35 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
-from itertools import product
-from pathlib import Path
 from statistics import median
 
-from bson import ObjectId
-
-from bench.crowd import new_session, people, signed_in
-from bench.frameworks.environment import FRAMEWORKS, frameworks_python, step_ms
-from bench.listeners import Ask, Heard, hear
-from bench.measure import Sample, by_turns, percentile, ratio
-from bench.model import ask_for_steps, ask_for_tokens
+from bench.crowd import people
+from bench.frameworks.environment import frameworks_python
+from bench.house import DATABASE, House
+from bench.listeners import Heard, hear
+from bench.measure import percentile, ratio
+from bench.model import ask_for_tokens
 from bench.plan import Plan
 from bench.report import Goal, Row
 from bench.stage import BenchError, Program, Stage, desk_web, served
-from bench.visitor import create_orders
+from bench.tool_steps import tool_steps
 
-_DATABASE = "bench_copilot"
 _PACE = 100
 """Tokens per second of one answer, as a quick model writes."""
 _STARTS_PER_S = 20
 
 
-@dataclass(frozen=True, slots=True)
-class House:
-    """The running desk, its model, and who may talk to it."""
-
-    at: Stage
-    web: Program
-    model: Program
-    users: list[ObjectId]
-
-    def cookies(self, place: int) -> dict[str, str]:
-        return signed_in(self.at, _DATABASE, self.users[place])
-
-    def ask(self, place: int, message: str) -> Ask:
-        """A message of that person in a new conversation."""
-        headers = self.cookies(place)
-        return Ask(new_session(self.web.url, headers), headers, {"content": message})
-
-    def direct(self, message: str) -> Ask:
-        """The same message to the model itself."""
-        body = {"model": "bench", "stream": True, "messages": [{"role": "user", "content": message}]}
-        return Ask(f"{self.model.url}/v1/chat/completions", {}, body)
-
-
 def run(at: Stage, plan: Plan) -> list[Row]:
     """The rows of the part. Raises `BenchError`."""
     python = frameworks_python(plan.folder) if plan.frameworks else None
-    users = asyncio.run(people(at, _DATABASE, plan.streams))
-    with served(at, "bench.model") as model, desk_web(at, _DATABASE, **_copilot_settings(model)) as web:
+    users = asyncio.run(people(at, DATABASE, plan.streams))
+    with served(at, "bench.model") as model, desk_web(at, DATABASE, **_copilot_settings(model)) as web:
         house = House(at, web, model, users)
         return [
             *_answers(house, plan, _PACE, f"{plan.tokens} tokens at {_PACE} a second"),
             *_answers(house, plan, 0, f"{plan.tokens} tokens at once"),
             *_crowd(house, plan),
-            *_tool_step(house, plan, python),
+            *map(_told, tool_steps(house, plan, python)),
         ]
 
 
@@ -143,45 +114,6 @@ class _Peak:
             self.kb = max(self.kb, self._program.memory_kb())
             if self._over.wait(0.1):
                 return
-
-
-def _tool_step(house: House, plan: Plan, python: Path | None) -> Iterator[Row]:
-    create_orders(f"{house.web.url}/api/v1/work-orders", house.cookies(0), plan.tool_steps, "Pump {} leaks")
-    sides: list[Sample] = [partial(_desk_step_ms, house, plan)]
-    for framework, record in product(FRAMEWORKS, ("1", "0")) if python else ():
-        sides.append(partial(step_ms, str(python), framework, _framework_settings(house, plan, record)))
-    samples = by_turns(plan.tool_rounds, *sides)
-    spent = f"{plan.tool_steps} steps of a run, less a run without"
-    yield _told(Row("tool step of the desk", median(samples[0]), "ms", remark=f"one read; {spent}"))
-    if python is None:
-        return
-    for place, framework in enumerate(FRAMEWORKS):
-        recorded, alone = samples[1 + 2 * place], samples[2 + 2 * place]
-        remark = f"same model server, same query, one journaled record of each call there; {spent}"
-        what = f"tool step over {framework.name}'s"
-        yield _told(Row(f"{what} with a record", ratio(samples[0], recorded), goal=Goal("<", 1.0), remark=remark))
-        yield _told(Row(f"{what} that keeps nothing", ratio(samples[0], alone), remark="no gate, no money, no record"))
-
-
-def _desk_step_ms(house: House, plan: Plan) -> float:
-    hear(house.at, [house.ask(0, ask_for_steps(1))])
-    samples = []
-    for _ in range(3):
-        whole = hear(house.at, [house.ask(0, ask_for_steps(plan.tool_steps))])[0].total_s
-        empty = hear(house.at, [house.ask(0, ask_for_steps(0))])[0].total_s
-        samples.append((whole - empty) * 1000 / plan.tool_steps)
-    return median(samples)
-
-
-def _framework_settings(house: House, plan: Plan, record: str) -> dict[str, str]:
-    return {
-        "MODEL_URL": f"{house.model.url}/v1",
-        "STEPS": str(plan.tool_steps),
-        "RECORD": record,
-        "MONGODB_URI": house.at.mongodb_uri,
-        "MONGODB_DB": _DATABASE,
-        "USER_ID": str(house.users[0]),
-    }
 
 
 def _told(row: Row) -> Row:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from statistics import median
 from typing import Any
 
 from bson import ObjectId
@@ -18,7 +19,7 @@ from app.work_orders.creation_events import ORDER_CREATED
 from app.work_orders.documents import order_row
 from app.work_orders.schemas import HistoryMark, Order
 from bench.crowd import people, signed_in
-from bench.measure import percentile
+from bench.measure import by_turns, percentile, ratio
 from bench.plan import Plan
 from bench.report import Goal, Row
 from bench.stage import BenchError, Program, Stage, desk_web, served, started
@@ -27,6 +28,14 @@ from bench.visitor import create_orders
 _DATABASE = "bench_triage"
 _LANES = 2
 _DRAIN_S = 180.0
+_OUTBOX = (
+    "the worker's own lanes and outbox claim and settle each event, with a handler that does nothing; the bare side "
+    "only claims, by find_one_and_update; same write concern, by turns, median of the rounds"
+)
+_WHOLE = (
+    "whole passes, each with an HTTP call to an instant model: switch, order, person, run, money reserved and settled, "
+    "transcript, call record, suggestion, settlement: 17 operations of MongoDB, 3 of which wait for the journal"
+)
 
 Database = Any
 
@@ -57,29 +66,33 @@ def _open_policy(database: Database) -> None:
 
 
 def _throughput(house: House, plan: Plan) -> Iterator[Row]:
+    """The outbox alone beside bare claims, which is the goal; then whole passes, which do much more than claim."""
     for workers in plan.workers:
-        bare = _claims_per_s(house, plan, workers, settle=False)
-        settled = _claims_per_s(house, plan, workers, settle=True)
+        each = f"{workers} worker{'s' if workers > 1 else ''}"
+        drained, bare = by_turns(
+            plan.claim_rounds,
+            lambda: _claims_per_s(house, plan, workers, "bench.drain", "updatedAt"),  # noqa: B023 - called at once
+            lambda: _claims_per_s(house, plan, workers, "bench.claims", "claimedAt"),  # noqa: B023 - called at once
+        )
+        yield _told(Row(f"outbox over bare claims, {each}", ratio(drained, bare), goal=Goal("≥", 0.5), remark=_OUTBOX))
+        yield _told(Row(f"events claimed and settled, {each}", median(drained), "/s", remark="the same, as it is"))
         passes = _passes_per_s(house, plan, workers)
-        what, each = f"{workers} worker{'s' if workers > 1 else ''}", f"{plan.events} events, {_LANES} lanes each"
-        remark = "whole passes with an instant model: gate, run, money, proposal, suggestion, settlement; " + each
-        yield _told(Row(f"passes over bare claims, {what}", passes / bare, goal=Goal("≥", 0.5), remark=remark))
-        remark = f"the same passes over a bare loop that claims and settles and does nothing between; {each}"
-        yield _told(Row(f"passes over claim and settle, {what}", passes / settled, remark=remark))
+        yield _told(Row(f"events triaged, {each}", passes, "/s", remark=_WHOLE))
+        yield _told(Row(f"triage over bare claims, {each}", passes / median(bare), remark="the same whole passes"))
 
 
-def _claims_per_s(house: House, plan: Plan, workers: int, *, settle: bool) -> float:
-    due = _make_events(house, plan.events, workers * plan.head_start_s)
-    extra = {"AGENT_CONCURRENCY": str(_LANES), "START_AT": str(due.timestamp()), "SETTLE": "1" if settle else "0"}
+def _claims_per_s(house: House, plan: Plan, workers: int, module: str, ended: str) -> float:
+    due = _make_events(house, plan.claims, workers * plan.head_start_s / 2)
+    extra = {"AGENT_CONCURRENCY": str(_LANES), "START_AT": str(due.timestamp())}
     environment = house.at.environment(_DATABASE, None, extra)
     with ExitStack() as running:
         programs = [
-            running.enter_context(started(house.at, f"claims{number}", ["bench.claims"], environment))
+            running.enter_context(started(house.at, f"{module}{number}", [module], environment))
             for number in range(workers)
         ]
-        _wait(programs, lambda: house.database["outboxevents"].count_documents({"claimedAt": None}) == 0)
         _wait(programs, lambda: all(program.process.poll() == 0 for program in programs))
-        return _rate(house, plan.events, "updatedAt" if settle else "claimedAt")
+        assert house.database["outboxevents"].count_documents({"claimedAt": None}) == 0, "each event was claimed"
+        return _rate(house, plan.claims, ended)
 
 
 def _passes_per_s(house: House, plan: Plan, workers: int) -> float:

@@ -41,12 +41,20 @@ def test_the_desk_part_measures_every_row_or_asks_for_wrk(at: Stage, plan: Plan)
     assert all(row.figure > 0 for row in rows)
 
 
-@pytest.mark.parametrize(("part", "first"), [(copilot.run, "total time"), (triage.run, "passes over bare claims")])
-def test_a_part_measures_every_row(part: Part, first: str, at: Stage, plan: Plan) -> None:
+@pytest.mark.parametrize(
+    ("part", "first", "last"),
+    [
+        (copilot.run, "total time", "staged write of the desk"),
+        (triage.run, "outbox over bare claims", "pick-up delay p99"),
+    ],
+)
+def test_a_part_measures_every_row(part: Part, first: str, last: str, at: Stage, plan: Plan) -> None:
     """004 item 12, 005 item 11."""
     rows = part(at, plan)
     assert rows[0].what.startswith(first)
+    assert rows[-1].what.startswith(last)
     assert len(rows) >= 4
+    assert all(row.figure > 0 for row in rows)
 
 
 def test_a_part_that_is_measured_anew_leaves_the_others_as_they_were(tmp_path: Path) -> None:

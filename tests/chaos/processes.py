@@ -1,4 +1,4 @@
-"""Web processes as `desk web` runs them, to be killed: one database, one address after the other."""
+"""Web processes as `desk web` runs them, on one database: to be killed, or to work side by side."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from app.local.ports import free_port
 from tests.conftest import CAST
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 30.0
-AS_INSTALLED = ("-m", "app.cli", "web")
+WAIT_S, START_S = 30.0, 60.0
+JWT_SECRET, COOKIE_SECRET = "chaos-" + "j" * 40, "chaos-" + "c" * 40
+_PORTS_TRIED = 5
 
 QUICK = {"AGENT_LEASE_MS": "600", "AGENT_SWEEP_INTERVAL_MS": "200"}
 """A dead process is noticed within a second."""
@@ -31,6 +32,10 @@ async def until(holds: Callable[[], Awaitable[bool]], timeout_s: float = WAIT_S)
     async with asyncio.timeout(timeout_s):
         while not await holds():  # noqa: ASYNC110 - another process writes; there is no event to await
             await asyncio.sleep(0.02)
+
+
+class PortLost(Exception):
+    """Somebody took the free port before the process did."""
 
 
 @dataclass
@@ -46,9 +51,14 @@ class WebProcess:
         self.process.kill()
         await asyncio.to_thread(self.process.wait, 10)
 
-    async def dead(self) -> int:
-        """Waits for its end; the exit code."""
-        return await asyncio.to_thread(self.process.wait, WAIT_S)
+    async def is_ready(self) -> bool:
+        """Whether it, and nobody else on its port, answers `/ready`. Raises `PortLost`, `AssertionError` at its end."""
+        if self.process.poll() is not None:
+            told = self.log.read_text()
+            raise PortLost if "is in use" in told else AssertionError(f"the web process ended: {told[-2000:]}")
+        if f"[{self.process.pid}]" not in self.log.read_text():
+            return False  # it says its id once the port is its own
+        return await answers(self.url, "/ready")
 
 
 def environment(settings: Settings, port: int) -> dict[str, str]:
@@ -63,14 +73,16 @@ def environment(settings: Settings, port: int) -> dict[str, str]:
         "MONGODB_URI": settings.mongodb_uri,
         "MONGODB_DB": settings.mongodb_db,
         "REDIS_URL": settings.redis_url,
-        "JWT_SECRET": "chaos-" + "j" * 40,
-        "COOKIE_SECRET": "chaos-" + "c" * 40,
+        "JWT_SECRET": JWT_SECRET,
+        "COOKIE_SECRET": COOKIE_SECRET,
         "RATE_LIMIT_MAX": "100000",
         "RATE_LIMIT_LOGIN_MAX": "1000",
         "AI_RATE_LIMIT_MAX": "1000",
         "AI_ENABLED": "true",
         "AI_ALLOW_LOCAL_PROVIDER": "true",
         "AI_BASE_URL": settings.ai_base_url,
+        "CONNECTIONS_DIR": str(settings.connections_dir),
+        "CUSTOM_TOOLS_DIR": str(settings.custom_tools_dir),
         "AI_MODEL": "demo",
         "LOG_LEVEL": "info",
         **QUICK,
@@ -78,29 +90,43 @@ def environment(settings: Settings, port: int) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def web_process(
-    settings: Settings, folder: Path, *, command: tuple[str, ...] = AS_INSTALLED, **changes: str
-) -> AsyncIterator[WebProcess]:
-    """`desk web` with these settings, once it answers; killed at the end if it still runs."""
+async def web_process(settings: Settings, folder: Path, **changes: str) -> AsyncIterator[WebProcess]:
+    """`desk web` with these settings, once it is ready; killed at the end if it still runs."""
+    started = await _started(settings, folder, changes)
+    try:
+        yield started
+    finally:
+        if started.process.poll() is None:
+            await started.kill()
+
+
+async def _started(settings: Settings, folder: Path, changes: dict[str, str]) -> WebProcess:
+    for _ in range(_PORTS_TRIED):
+        web = await asyncio.to_thread(_spawned, settings, folder, changes)
+        try:
+            await until(web.is_ready, START_S)
+        except PortLost:
+            continue
+        except BaseException:
+            await web.kill()
+            raise
+        return web
+    raise AssertionError(f"no port could be kept in {_PORTS_TRIED} tries")
+
+
+def _spawned(settings: Settings, folder: Path, changes: dict[str, str]) -> WebProcess:
     port = free_port()
     log = folder / f"web-{port}.log"
     with log.open("w") as output:
-        process = await asyncio.to_thread(
-            subprocess.Popen,
-            [sys.executable, *command],
+        process = subprocess.Popen(
+            [sys.executable, "-m", "app.cli", "web"],
             cwd=folder,
             env={**environment(settings, port), **changes},
             stdout=output,
             stderr=subprocess.STDOUT,
             text=True,
         )
-    started = WebProcess(process, f"http://127.0.0.1:{port}", log)
-    try:
-        await until(lambda: _answers(started))
-        yield started
-    finally:
-        if process.poll() is None:
-            await started.kill()
+    return WebProcess(process, f"http://127.0.0.1:{port}", log)
 
 
 async def sign_in(desk: Desk, url: str, who: str) -> httpx.AsyncClient:
@@ -113,11 +139,10 @@ async def sign_in(desk: Desk, url: str, who: str) -> httpx.AsyncClient:
     return client
 
 
-async def _answers(web: WebProcess) -> bool:
-    if web.process.poll() is not None:
-        raise AssertionError(f"the web process ended: {web.log.read_text()[-2000:]}")
+async def answers(url: str, path: str = "/health") -> bool:
+    """Whether a desk answers 200 at `url`; at `/ready` only with its stores."""
     async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
         try:
-            return (await client.get(f"{web.url}/health")).status_code == 200
+            return (await client.get(url + path)).status_code == 200
         except httpx.TransportError:
             return False

@@ -29,7 +29,7 @@ from app.llm.demo.script import Prepared, call, say
 from app.llm.demo.scripted_model import ScriptedModel
 from app.local.ports import free_port
 from app.runs.schemas import FINAL_OUTCOMES
-from tests.chaos.processes import ROOT, environment, until
+from tests.chaos.processes import JWT_SECRET, ROOT, answers, environment, until
 from tests.copilot.talk import Listener, decide, make_order, open_session, say_to, watch
 
 AT_ONCE = 4
@@ -67,19 +67,12 @@ class Forks:
             child = int(await asyncio.to_thread(self.program.stdout.readline))
         self.children.append(child)
         url = f"http://127.0.0.1:{port}"
-        await until(lambda: _answers(url))
+        await until(lambda: answers(url))
         return url, child
 
     def kill(self, child: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-
-
-async def _answers(url: str) -> bool:
-    async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
-        with contextlib.suppress(httpx.TransportError):
-            return (await client.get(f"{url}/health")).status_code == 200
-    return False
 
 
 @pytest.fixture
@@ -128,7 +121,7 @@ async def _person(desk: Desk, number: int) -> Person:
         "createdAt": desk.clock.now(), "updatedAt": desk.clock.now(),
     }  # fmt: skip
     await desk.database["users"].insert_one(row)
-    cookie = AccessTokens("chaos-" + "j" * 40, SystemClock()).issue(user_id, "user", "chaos")
+    cookie = AccessTokens(JWT_SECRET, SystemClock()).issue(user_id, "user", "chaos")
     return Person(user_id, name, cookie)
 
 
@@ -213,7 +206,7 @@ async def test_a_turn_survives_a_kill_at_every_point(
         person = await _person(desk, number)
         url, child = await forks.start(number)
         await _turn(person, url)
-        dead = not await _answers(url)
+        dead = not await answers(url)
         forks.kill(child)
         await _carried_to_its_end(person, healthy, desk)
         await _assert_nothing_doubled_or_lost(person, desk, model)

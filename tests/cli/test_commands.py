@@ -128,7 +128,9 @@ def test_help_lists_the_commands(tmp_path: Path) -> None:
     """Issue 2.4: the console script."""
     ended = _desk(tmp_path, "--help")
     assert ended.returncode == 0
-    for command in ("up", "web", "worker", "seed", "services", "demo-model", "demo-reset"):
+    for command in ("up", "web", "worker", "seed", "services", "demo-model", "demo-connections", "local-model"):
+        assert f"  {command} " in ended.stdout
+    for command in ("demo-reset", "doctor", "audit"):
         assert f"  {command} " in ended.stdout
 
 

@@ -105,7 +105,7 @@ async def test_after_expiry_it_is_410_and_expired_everywhere(
     async with proposal(server, model) as waiting:
         clock.advance(PAST_EXPIRY)
         if swept:
-            await server.desk.copilot.engine.sweep()
+            await server.desk.copilot.sweeper.sweep()
         late = await waiting.decide(approve=True)
         assert (late.status_code, error_code(late)) == (410, "AI_APPROVAL_EXPIRED")
         heard = await waiting.stream.to_the_end()
@@ -214,7 +214,7 @@ async def test_an_approved_call_never_runs_again(server: Server, model: Scripted
             async with say_to(waiting.owner, waiting.session, words) as stream:
                 await stream.to_the_end()
                 assert stream.named("tool_result") == []
-        await server.desk.copilot.engine.sweep()
+        await server.desk.copilot.sweeper.sweep()
         assert await effects(server, waiting.order["id"]) == [waiting.call_id]
         assert (await stored_call(server, waiting.call_id))["attempt"] == 1
 

@@ -9,9 +9,9 @@ import pytest
 from app.llm.demo.script import call, say
 from app.llm.demo.scripted_model import ScriptedModel
 from tests.conftest import Server
+from tests.copilot.crowd import crowd
 from tests.copilot.stage import READ, assert_valid_for_the_provider, csrf_of, proposal, told, turn
 from tests.copilot.talk import make_order, open_session, say_to
-from tests.copilot.test_two_processes import crowd
 
 AI_OFF = [{"ai_enabled": False}]
 JSON_DOORS = [
@@ -63,13 +63,16 @@ async def test_a_person_who_opted_out_is_not_served(server: Server, model: Scrip
 
 
 async def test_opting_out_in_the_middle_of_a_turn_refuses_what_follows(server: Server, model: ScriptedModel) -> None:
-    """SEC-8, T-12: what waits may be rejected; the turn that goes on offers nothing and reads nothing."""
+    """SEC-8, T-12: what waits may be rejected; the model hears no more of the person."""
     async with proposal(server, model, call(READ), say("So.")) as waiting:
         person = await server.person("owner")
         await server.desk.database["users"].update_one({"_id": person.id}, {"$set": {"aiEnabled": False}})
         assert (await waiting.decide(approve=False)).status_code == 200
-        await waiting.stream.to_the_end()
-        assert waiting.stream.named("tool_result")[-1].data["outcome"] in ("blocked", "rejected")
+        heard = len(model.requests)
+        end = (await waiting.stream.to_the_end())[-1]
+        assert (end.name, end.data["code"]) == ("error", "ABORTED")
+        assert waiting.stream.named("tool_result")[-1].data["outcome"] == "rejected"
+        assert len(model.requests) == heard
         assert (await waiting.order_now())["version"] == 1
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from app.copilot.prompt import Briefing, Viewing
 from app.desk import Desk
-from app.tools.policy import CallContext
+from app.tools.gate import CallContext
+from app.tools.gatekeeper import Standing
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -29,7 +30,7 @@ def test_the_system_prompt_is_the_reviewed_one() -> None:
 @pytest.mark.parametrize("role", ["user", "viewer", "admin"])
 async def test_the_tools_on_offer_are_the_reviewed_ones(desk: Desk, role: str) -> None:
     """003 §4.2, COP-3, COP-4, COP-5: names, descriptions and schemas for each role; no version, no owner."""
-    specs = desk.copilot.registry.offered(CallContext("copilot", role))
+    specs = desk.tools.gatekeeper.offered(CallContext("copilot", role), Standing({}))
     shown = [{"name": s.name, "description": s.description, "parameters": s.parameters} for s in specs]
     assert shown == json.loads((SNAPSHOTS / f"tools_{role}.json").read_text())
     for spec in specs:

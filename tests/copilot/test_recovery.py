@@ -28,7 +28,7 @@ async def test_an_approval_whose_decider_died_is_carried_out_by_the_sweeper(
     """D-1, D-5: approved, nobody woke the run."""
     async with proposal(server, model) as waiting:
         await _set_call(server, waiting, outcome="approved", **{"approval.status": "approved"})
-        await server.desk.copilot.engine.sweep()
+        await server.desk.copilot.sweeper.sweep()
         assert (await waiting.stream.to_the_end())[-1].name == "message_done"
         assert await effects(server, waiting.order["id"]) == [waiting.call_id]
 
@@ -61,7 +61,7 @@ async def test_an_executor_that_died_is_followed_by_another_and_the_effect_is_me
                 },
             },
         )
-        await server.desk.copilot.engine.sweep()
+        await server.desk.copilot.sweeper.sweep()
         heard = await waiting.stream.to_the_end()
         assert heard[-1].name == "message_done"
         assert waiting.stream.named("tool_result")[-1].data["outcome"] == "executed"
@@ -83,7 +83,7 @@ async def test_a_new_proposal_that_was_never_made_is_made_by_the_sweeper(server:
             code="AI_APPROVAL_STALE",
             **{"approval.status": "stale"},
         )
-        await server.desk.copilot.engine.sweep()
+        await server.desk.copilot.sweeper.sweep()
         asked = (await waiting.stream.until("tool_approval_required")).data
         assert asked["toolCallId"] == str(fresh)
         assert asked["stagedVersion"] == 2
@@ -98,7 +98,7 @@ async def test_a_run_left_behind_by_an_expiry_is_expired(server: Server, model: 
     async with proposal(server, model) as waiting:
         await _set_call(server, waiting, outcome="expired", **{"approval.status": "expired"})
         asked = len(model.requests)
-        await server.desk.copilot.engine.sweep()
+        await server.desk.copilot.sweeper.sweep()
         assert (await waiting.stream.to_the_end())[-1].data["code"] == "AI_APPROVAL_EXPIRED"
         assert len(model.requests) == asked
         assert (await server.desk.runs.get(ObjectId(waiting.run_id))).status == "expired"
@@ -132,5 +132,5 @@ async def test_a_record_that_cannot_be_swept_does_not_keep_the_others_waiting(
     await server.desk.database["agentruns"].insert_one(broken)
     async with proposal(server, model) as waiting:
         await _set_call(server, waiting, outcome="approved", **{"approval.status": "approved"})
-        await server.desk.copilot.engine.sweep()
+        await server.desk.copilot.sweeper.sweep()
         assert (await waiting.stream.to_the_end())[-1].name == "message_done"

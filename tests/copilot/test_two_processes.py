@@ -1,50 +1,98 @@
-"""Two web processes behind one address work as one (issue 4.11, D-1, D-2)."""
+"""Two web processes behind one address work as one (issue 4.11, D-1, D-2): two `desk web` on the same stores."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
-from bson import ObjectId
 
-from app.accounts.tokens import AccessTokens
-from app.core.settings import Settings
-from app.desk import Desk, open_desk
+from app.core.mongo import Database, open_mongo
+from app.core.settings import Settings, load_settings
+from app.desk import Desk
 from app.llm.demo.script import Prepared, call, say
 from app.llm.demo.scripted_model import ScriptedModel
-from app.main import create_app
-from tests.conftest import Server, ShiftedClock, serving
+from tests.chaos.processes import COOKIE_SECRET, JWT_SECRET, WebProcess, until, web_process
+from tests.conftest import Server, ShiftedClock, Stores
+from tests.copilot.crowd import crowd
 from tests.copilot.stage import READ, effects, proposal, stored_call
 from tests.copilot.talk import decide, make_order, open_session, say_to, watch
-from tests.worker.processes import until
 
 APPROVALS = 50
+NOBODY_HELPS = {"AGENT_LEASE_MS": "600000", "AGENT_SWEEP_INTERVAL_MS": "600000"}
+"""Neither sweep nor lapsed lease carries to the other process what should reach it at once."""
+
+
+@pytest.fixture(scope="module")
+async def shared_model() -> AsyncIterator[ScriptedModel]:
+    async with ScriptedModel() as running:
+        yield running
 
 
 @pytest.fixture
-async def other(server: Server, settings: Settings, clock: ShiftedClock) -> AsyncIterator[str]:
-    """The address of a second web program on the same stores."""
+def model(shared_model: ScriptedModel) -> ScriptedModel:
+    """The model server that both processes know."""
+    shared_model.clear()
+    return shared_model
 
-    @asynccontextmanager
-    async def opener(given: Settings) -> AsyncIterator[Desk]:
-        async with open_desk(given, clock) as desk:
-            yield desk
 
-    async with serving(create_app(settings, opener)) as url:
-        yield url
+@pytest.fixture(scope="module")
+async def database(stores: Stores) -> AsyncIterator[Database]:
+    """One of their own, which nobody empties between tests: a desk at work may rely on what it has written."""
+    async with open_mongo(stores.mongodb_uri, f"{stores.database}_two") as opened:
+        yield opened
+        await opened.client.drop_database(opened.name)
+
+
+@pytest.fixture(scope="module")
+async def processes(
+    stores: Stores, database: Database, shared_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[list[WebProcess]]:
+    """Two operating-system processes, started side by side."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
+    settings = load_settings(
+        _env_file=None,
+        app_env="test",
+        mongodb_uri=stores.mongodb_uri,
+        mongodb_db=database.name,
+        redis_url=stores.redis_url,
+        desk_dir=folders[0] / ".desk",
+        ai_base_url=shared_model.base_url,
+    )
+    async with AsyncExitStack() as running:
+        starts = (web_process(settings, folder, **NOBODY_HELPS) for folder in folders)
+        yield list(await asyncio.gather(*(running.enter_async_context(start) for start in starts)))
+
+
+@pytest.fixture
+def overrides(database: Database) -> dict[str, Any]:
+    return {"mongodb_db": database.name, "jwt_secret": JWT_SECRET, "cookie_secret": COOKIE_SECRET}
+
+
+@pytest.fixture
+async def server(
+    processes: list[WebProcess], desk: Desk, settings: Settings, clock: ShiftedClock
+) -> AsyncIterator[Server]:
+    """The first of the two; `desk` looks at their database from outside and carries no run."""
+    first = Server(processes[0].url, desk, settings, clock)
+    yield first
+    await first.close()
+
+
+@pytest.fixture
+def other(server: Server, processes: list[WebProcess]) -> str:
+    """The address of the second."""
+    return processes[1].url
 
 
 @asynccontextmanager
 async def at(url: str, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
-    """The same person at another address."""
-    async with httpx.AsyncClient(base_url=url, timeout=20, trust_env=False) as elsewhere:
-        for cookie in client.cookies.jar:
-            elsewhere.cookies.set(cookie.name, cookie.value or "")
+    """The same person, with the cookies they were given, at another address."""
+    async with httpx.AsyncClient(base_url=url, timeout=20, trust_env=False, cookies=client.cookies) as elsewhere:
         yield elsewhere
 
 
@@ -98,24 +146,6 @@ def obliging(body: dict[str, Any]) -> Prepared:
     return say("So it is.")
 
 
-async def crowd(server: Server, count: int) -> list[httpx.AsyncClient]:
-    """`count` technicians, signed in, without the cost of as many password hashes."""
-    person = await server.person("owner")
-    users = server.desk.database["users"]
-    model_row = await users.find_one({"_id": person.id})
-    assert model_row is not None
-    rows = [model_row | {"_id": ObjectId(), "email": f"person{n}@example.com"} for n in range(count)]
-    await users.insert_many(rows)
-    tokens = AccessTokens(server.settings.jwt_secret.get_secret_value(), server.clock)
-    clients = []
-    for row in rows:
-        client = await server.client()
-        client.timeout = httpx.Timeout(60)
-        client.cookies.set("access_token", tokens.issue(row["_id"], "user", "crowd"))
-        clients.append(client)
-    return clients
-
-
 async def proposed_to(client: httpx.AsyncClient, some_at_once: asyncio.Semaphore) -> tuple[str, str]:
     """The person's order, and the call that waits for them."""
     async with some_at_once:
@@ -123,6 +153,16 @@ async def proposed_to(client: httpx.AsyncClient, some_at_once: asyncio.Semaphore
         session = await open_session(client)
     async with some_at_once, say_to(client, session, "finish it") as stream:
         return order["id"], (await stream.until("tool_approval_required")).data["toolCallId"]
+
+
+async def decisions(client: httpx.AsyncClient, call_id: str, addresses: tuple[str, str]) -> list[httpx.Response]:
+    """Approve and reject, at both addresses, all at once: the answers in that order, address by address."""
+    asked = [
+        client.post(f"{address}/api/v1/ai/tool-calls/{call_id}/decide", json={"approve": approve})
+        for address in addresses
+        for approve in (True, False)
+    ]
+    return list(await asyncio.gather(*asked))
 
 
 @pytest.mark.timeout(100)
@@ -135,23 +175,15 @@ async def test_two_hundred_decisions_at_once_have_fifty_winners(
     some_at_once = asyncio.Semaphore(10)
     waiting = await asyncio.gather(*(proposed_to(client, some_at_once) for client in people))
     answers = await asyncio.gather(
-        *(
-            asyncio.gather(
-                *(
-                    client.post(f"{address}/api/v1/ai/tool-calls/{call_id}/decide", json={"approve": approve})
-                    for address in (server.url, other)
-                    for approve in (True, False)
-                )
-            )
-            for client, (_, call_id) in zip(people, waiting, strict=True)
-        )
+        *(decisions(client, call_id, (server.url, other)) for client, (_, call_id) in zip(people, waiting, strict=True))
     )
-    runs = server.desk.database["agentruns"]
+    run_ids = [(await stored_call(server, call_id))["runId"] for _, call_id in waiting]
+    ended = {"_id": {"$in": run_ids}, "status": "complete"}
 
     async def all_ended() -> bool:
-        return await runs.count_documents({"status": "complete"}) == APPROVALS
+        return await server.desk.database["agentruns"].count_documents(ended) == APPROVALS
 
-    await until(all_ended)
+    await until(all_ended, 60)
     for (order_id, call_id), four in zip(waiting, answers, strict=True):
         kept = await stored_call(server, call_id)
         approved = kept["approval"]["status"] == "approved"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.async_api import Page, expect
 
 from tests.conftest import Server
+from tests.e2e.axe import check, in_each_look
 from tests.e2e.conftest import OpenedPage, SignedInPage
-from tests.e2e.steps import DESK, PHONE, SLOW_MS, ask, ask_for_a_change, conversation, fits, make_orders, open_copilot
+from tests.e2e.steps import SLOW_MS, ask, ask_for_a_change, conversation, fits, make_orders, open_copilot
 
-AXE = Path(__file__).parents[1] / "data" / "axe" / "axe.min.js"
 SIGNED_OUT = ["/", "/login", "/register", "/forgot-password", "/reset-password?token=none", "/no-such-page"]
 OWN = ["/app/work-orders", "/app/work-orders/new", "/app/profile", "/app/copilot", "/app/approvals", "/app/runs"]
 DISPATCH = [
@@ -22,20 +19,9 @@ DISPATCH = [
     "/app/admin/metrics",
     "/app/admin/agents",
     "/app/admin/agents/runs",
+    "/app/admin/tools",
+    "/app/admin/review",
 ]
-
-_SETTLED = """() => Promise.all(document.getAnimations()
-    .filter((moving) => Number.isFinite(moving.effect.getComputedTiming().endTime))
-    .map((moving) => moving.finished.catch(() => {})))"""
-
-in_each_look = pytest.mark.parametrize(
-    "look",
-    [
-        pytest.param(size | {"color_scheme": scheme}, id=f"{name}-{scheme}")
-        for name, size in (("desk", DESK), ("phone", PHONE))
-        for scheme in ("light", "dark")
-    ],
-)
 
 
 @in_each_look
@@ -59,7 +45,7 @@ async def test_the_dispatcher_s_pages_have_no_serious_issue(
         await _check_each(page, DISPATCH)
         await page.locator(".row-link").first.click()
         await expect(page.get_by_label("Transcript")).to_be_visible()
-        await _check(page, "a run, as the dispatcher reads it")
+        await check(page, "a run, as the dispatcher reads it")
 
 
 @in_each_look
@@ -73,50 +59,30 @@ async def test_a_technician_s_pages_drawer_and_modal_have_no_serious_issue(
         await page.goto(order)
         modal = await ask_for_a_change(page, "set the pump order to high priority")
         await expect(modal.get_by_role("button", name="Approve change")).to_be_enabled()
-        await _check(page, "the modal")
+        await check(page, "the modal")
         await modal.get_by_text("Reject…").click()
-        await _check(page, "the modal, asking for a reason")
+        await check(page, "the modal, asking for a reason")
         await modal.get_by_role("button", name="Later").click()
-        await _check(page, "the drawer with a change that waits")
+        await check(page, "the drawer with a change that waits")
         await page.get_by_role("button", name="Close the copilot").click()
         await _check_each(page, [*OWN, order, f"{order}?edit=1"])
         await page.goto("/app/approvals")
         await page.get_by_role("link", name="Review", exact=True).click()
         await modal.get_by_role("button", name="Approve change").click()
         await expect(page.locator("#approvals").get_by_text("Nothing awaits you")).to_be_visible(timeout=SLOW_MS)
-        await _check(page, "decided approvals")
+        await check(page, "decided approvals")
         await open_copilot(page)
         await expect(conversation(page).locator(".tool-executed.tool-write")).to_be_visible(timeout=SLOW_MS)
-        await _check(page, "the drawer after a change")
+        await check(page, "the drawer after a change")
         await page.get_by_role("button", name="Close the copilot").click()
         await page.goto("/app/runs")
         await page.locator(".row-link").first.click()
         await expect(page.get_by_label("Transcript")).to_be_visible()
-        await _check(page, "a run")
+        await check(page, "a run")
 
 
 async def _check_each(page: Page, addresses: list[str]) -> None:
     for address in addresses:
         await page.goto(address)
-        await _check(page, address)
+        await check(page, address)
         await fits(page)
-
-
-async def _check(page: Page, where: str) -> None:
-    """What axe calls serious or critical, each with the elements it means."""
-    await page.evaluate(_SETTLED)
-    await page.evaluate(_axe())
-    found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    grave = [
-        f"{issue['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
-        for issue in found["violations"]
-        if issue["impact"] in ("serious", "critical")
-        for node in issue["nodes"]
-    ]
-    assert grave == [], f"{where}: " + "\n".join(grave)
-
-
-@cache
-def _axe() -> str:
-    """Handed to the page by the browser's debugger: the page's own policy lets no foreign script in."""
-    return AXE.read_text("utf-8")

@@ -124,8 +124,18 @@ T = {
     1: "The risk ladder.",
     2: "The copilot's floor: every write asks.",
     3: "Unknown tools are not run; unclassified ones go to review.",
+    4: "A connection's confirm: absent, true, review or never; anything else fails the load.",
+    5: "A tool's exposure: open, requires-confirmation, operator-gated; hidden from the model.",
+    6: "Thresholds: strictly above, all that trigger count, what is no number gets the highest.",
+    7: "A delegated call goes to review where it would have asked.",
+    8: "Escalated calls are denied with their reason; review keeps them for a dispatcher.",
+    9: "Endpoints match by template after normalising; unknown ones are denied; GET obeys too.",
+    10: "The request tool: preview, approval, then one confirmed call with equal arguments.",
+    11: "Custom tools: described, judged and run in a sandbox, imported nowhere else.",
     12: "The confirmation token: bound to one call, spent once.",
     13: "Each decision of the gate is recorded with its reasons.",
+    14: "The console dialect over the same engine; one last event.",
+    15: "The operator's pre-call hook: allow, ask or deny; failing is denying.",
 }
 SCENARIOS = {
     "1.1": "An approval is spent on one effect, also after later turns.",
@@ -150,6 +160,14 @@ SCENARIOS = {
     "3.5": "One suggestion per event.",
     "3.6": "What a person changed meanwhile stays.",
     "3.7": "AI administration refuses everyone else.",
+    "4.1": "An unknown connection or endpoint is denied.",
+    "4.2": "However a path is spelled, its template is found.",
+    "4.3": "GET is gated like the rest.",
+    "4.4": "A first call that says confirmed_write is denied.",
+    "4.5": "What is no number at a threshold gets the highest escalation.",
+    "4.6": "Delegation is carried by the context, never by the caller's word.",
+    "4.7": "Nothing lowers a tier.",
+    "4.8": "One last event, always last.",
 }
 
 BASE = {"AUTH": AUTH, "PROFILE": PROFILE, "ADM": ADM, "WO": WO, "HTTP": HTTP, "DATA": DATA}

@@ -150,11 +150,11 @@ async def test_a_crash_after_the_write_writes_no_second_time(house: House, monke
     event = (await house.desk.outbox.claim(1, 15_000))[0]
     real, seen = RunService.keep_call, list[Any]()
 
-    async def broken(self: RunService, call: Any) -> Any:
+    async def broken(self: RunService, call: Any, **how: Any) -> Any:
         if call.tool == "triage_apply" and not seen:
             seen.append(call)
             raise AutoReconnect("gone")
-        return await real(self, call)
+        return await real(self, call, **how)
 
     monkeypatch.setattr(RunService, "keep_call", broken)
     with pytest.raises(AutoReconnect):

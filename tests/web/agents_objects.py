@@ -6,7 +6,7 @@ from types import SimpleNamespace as Thing
 from typing import Any
 
 from app.triage.charts import bar_chart
-from tests.web.template_objects import NOW, before, form, order
+from tests.web.template_objects import NOW, before, diff_rows, form, order, proof
 
 _RUN = "674ad1f0c0ffee0000000b01"
 
@@ -43,11 +43,24 @@ def overview(**changes: Any) -> Thing:
             Thing(id="e2", title="Gone", order_id=None, reason="No answer.", attempts=3, at=before(hours=3)),
         ],
         "audit": [
-            Thing(seq=2, who="Ada Moss", did="looked at a transcript", run_id=_RUN, changes=[], at=before(hours=1)),
-            Thing(
-                seq=None, who="Ada Moss", did="changed the policy", run_id=None, changes=[("Mode", "a", "b")], at=NOW
-            ),
+            audit_line(seq=2, did="looked at a transcript", looked=True, run_id=_RUN),
+            audit_line(changes=[("Mode", "a", "b")]),
+            audit_line(seq=3, did="let a reviewed request run", tool="request", run_id=_RUN),
         ],
+    }
+    return Thing(**(values | changes))
+
+
+def audit_line(**changes: Any) -> Thing:
+    values: dict[str, Any] = {
+        "seq": None,
+        "who": "Ada Moss",
+        "did": "changed the policy",
+        "looked": False,
+        "tool": None,
+        "run_id": None,
+        "changes": [],
+        "at": NOW,
     }
     return Thing(**(values | changes))
 
@@ -141,7 +154,7 @@ def entry(**changes: Any) -> Thing:
         "result": "done",
         "before": "{}",
         "latency_ms": 12,
-        "proof": Thing(tier="confirm", risk="write", risk_level=1, rules=["T-2 asks for confirm"], blocked=None),
+        "proof": proof(),
         "verdict": Thing(status="approved", by="Rosa Lind", at=NOW, reason=None, summary="Priority to high"),
         "hashes": (("Arguments shown", "9f2c"),),
     }
@@ -174,3 +187,67 @@ def attention() -> dict[str, Any]:
         return Thing(suggestion=suggestion, order=order(number, "Pump leaks", priority="low"))
 
     return {"items": [item(1), item(2, applied=True), item(3, suggested_priority="low")], "top": 0}
+
+
+def review(status: str = "waiting", **changes: Any) -> Thing:
+    over = status != "waiting"
+    values: dict[str, Any] = {
+        "id": f"rv-{status}",
+        "tool": "update_work_order",
+        "kind": "update",
+        "title": "Change: Pump leaks at the flange",
+        "summary": "Priority low → high",
+        "requester": "Rosa Lind",
+        "requester_id": "u1",
+        "run_id": _RUN,
+        "call_id": "c1",
+        "why": "an admin raised it to review.",
+        "proof": proof(),
+        "rows": diff_rows(),
+        "note": "",
+        "args_text": '{"priority": "high"}',
+        "args_hash": "9f2c41d0" * 8,
+        "staged_version": 3,
+        "status": status,
+        "state": {"waiting": "waiting", "run": "executed", "refused": "rejected"}.get(status, "error"),
+        "word": {"waiting": "Waits", "run": "Was run", "refused": "Refused"}.get(status, "Did not work"),
+        "decided_by": "Ada Moss" if over else None,
+        "decided_at": before(minutes=2) if over else None,
+        "reason": "Not now" if status == "refused" else None,
+        "created_at": before(minutes=12),
+    }
+    return Thing(**(values | changes))
+
+
+def review_queue(**changes: Any) -> dict[str, Any]:
+    waiting = [review(), review(id="rv-2", kind="delete", title="Deletion: Door closer")]
+    decided = [review("run"), review("refused"), review("failed", decided_by=None)]
+    return {"waiting": waiting, "decided": decided, "problem": None} | changes
+
+
+def tool_row(number: int, name: str, **changes: Any) -> Thing:
+    values: dict[str, Any] = {
+        "id": f"tool-{number}",
+        "name": name,
+        "description": "Draft a change of one work order.",
+        "proof": proof(tier="confirm", meaning="asks the person first"),
+        "thresholds": ["body.quantity above 10 → review"],
+        "roles": ["admin", "user"],
+        "exposure": "Open",
+        "model_sees": True,
+        "raised": None,
+        "higher": [("review", "waits for a dispatcher"), ("never", "never runs")],
+        "runnable": False,
+    }
+    return Thing(**(values | changes))
+
+
+def tool_list(**changes: Any) -> dict[str, Any]:
+    desk = [tool_row(0, "update_work_order"), tool_row(1, "delete_work_order", thresholds=[], higher=[], roles=[])]
+    others = [tool_row(2, "POST /reservations"), tool_row(3, "count_parts", runnable=True, model_sees=False)]
+    groups = [Thing(title="Of this desk", rows=desk), Thing(title="Connection: inventory", rows=others)]
+    return {"groups": groups, "problem": None, "ran": None} | changes
+
+
+def ran(answer: str | None = None, problem: str | None = None) -> Thing:
+    return Thing(name="count_parts", typed='{"shelf": 12}', answer=answer, problem=problem)

@@ -21,7 +21,9 @@ from tests.web.template_objects import (
     listing,
     message,
     order,
+    proof,
     run_row,
+    sent_rows,
     suggestion,
     users,
 )
@@ -59,7 +61,10 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
         reason="Not yet",
         decided_by="Ada Moss",
         decided_at=before(hours=1),
+        word=None,
     )
+    by_dispatcher = Thing(**(vars(recent) | {"word": "Run by a dispatcher", "reason": None, "decided_by": None}))
+    sent = approval(kind="request", rows=sent_rows(), note="Nothing is sent now.")
     none_yet: dict[str, Any] = {"items": [], "next_cursor": None, "searched_to": None}
     cut_short = none_yet | {"next_cursor": "next", "searched_to": before(days=90)}
     numbers = {"metrics": Thing(users=1, work_orders=2, uptime_seconds=400_000)}
@@ -118,9 +123,13 @@ def all_contexts() -> list[tuple[str, dict[str, Any]]]:
         ("copilot/_approval_modal.html", {"approval": approval()}),
         ("copilot/_approval_modal.html", {"approval": approval("expired", kind="create", staged_version=None)}),
         ("copilot/_approval_modal.html", {"approval": gone}),
+        ("copilot/_approval_modal.html", {"approval": sent}),
+        ("copilot/_approval_modal.html", {"approval": approval("executed", kind="run", rows=sent_rows())}),
+        ("copilot/_approval_card.html", {"approval": sent}),
+        ("copilot/_rows.html", {"rows": diff_rows(), "head": ("Field", "Now", "Then")}),
         ("copilot/_approval_row.html", {"approval": approval()}),
         ("copilot/approval.html", page | {"approval": approval()}),
-        ("copilot/approvals.html", page | {"pending": [approval()], "recent": [recent]}),
+        ("copilot/approvals.html", page | {"pending": [approval()], "recent": [recent, by_dispatcher]}),
         ("copilot/_approvals.html", page | {"pending": [], "recent": []}),
         ("runs/list.html", page | {"runs": {"items": [run_row()], "page": 2, "limit": 20, "total": 50}}),
         ("runs/list.html", page | {"runs": {"items": [], "page": 1, "limit": 20, "total": 0}}),
@@ -155,6 +164,18 @@ def _agents(page: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         ("agents/run.html", page | agents.viewed(entries=[])),
         ("agents/_entry.html", {"entry": agents.entry(), "now": page["now"]}),
         ("agents/_entry.html", {"entry": agents.said(), "now": page["now"]}),
+        ("agents/_proof.html", {"proof": proof(blocked="Not for you.")}),
+        ("agents/_proof.html", {"proof": None}),
+        ("agents/review.html", page | agents.review_queue()),
+        ("agents/review.html", page | {"waiting": [], "decided": [], "problem": None}),
+        ("agents/review.html", page | agents.review_queue(problem="Somebody decided this already.")),
+        ("agents/_review.html", page | {"review": agents.review(kind="request", rows=sent_rows(), note="Once.")}),
+        ("agents/_review.html", page | {"review": agents.review("failed"), "answered": True, "problem": "Too late."}),
+        ("agents/_review_answer.html", page | {"review": agents.review("run"), "problem": None, "reviews_waiting": 0}),
+        ("agents/tools.html", page | agents.tool_list() | {"reviews_waiting": 100}),
+        ("agents/_tools.html", page | agents.tool_list(problem="It stands on never already.")),
+        ("agents/_tools.html", page | agents.tool_list(ran=agents.ran(answer="7 parts"))),
+        ("agents/_tools.html", page | agents.tool_list(ran=agents.ran(problem="It did not work."))),
         ("triage/_hints.html", {"hints": {"1": "high"}}),
         ("triage/attention.html", page | agents.attention()),
         ("triage/attention.html", page | {"items": [], "top": 0}),

@@ -10,7 +10,13 @@ from markupsafe import Markup
 
 from app.core.errors import Conflict, ErrorDetail
 
-APPROVE_LABELS = {"update": "Approve change", "create": "Create work order", "delete": "Approve deletion"}
+APPROVE_LABELS = {
+    "update": "Approve change",
+    "create": "Create work order",
+    "delete": "Approve deletion",
+    "request": "Approve request",
+    "run": "Run",
+}
 NOW = datetime(2026, 11, 25, 10, 30, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)><hx-partial hx-target=body>{{ 7*7 }}"
 
@@ -112,15 +118,44 @@ def call(state: str = "executed", **changes: Any) -> Thing:
         "id": f"c-{state}",
         "tool": "search_work_orders",
         "title": "Looked through your work orders",
-        "found": "7 found",
+        "word": "7 found",
         "state": state,
         "args_text": '{\n  "status": "pending"\n}',
         "result_text": '{"items": 7}',
         "link": None,
         "can_undo": False,
         "is_write": False,
+        "proof": proof(),
     }
     return Thing(**(fields | changes))
+
+
+def proof(**changes: Any) -> Thing:
+    rules = [
+        Thing(id="T-1", tier="auto", reason="risk write, level 1, asks for nothing", source="built in"),
+        Thing(id="raised", tier="review", reason="an admin raised it to review", source="raised by an admin"),
+    ]
+    fields: dict[str, Any] = {
+        "tier": "review",
+        "meaning": "waits for a dispatcher",
+        "risk": "write",
+        "risk_level": 1,
+        "rules": rules,
+        "blocked": None,
+        "policy": "9f2c41d09f2c41d0",
+        "source": "built in",
+    }
+    return Thing(**(fields | changes))
+
+
+def sent_rows() -> list[Thing]:
+    """The parts of a request, as its modal and the review queue show them."""
+    body = Markup('<code class="json">{\n  "quantity": 12\n}</code>')
+    return [
+        Thing(label="Connection", before_html=None, after_html=Markup("inventory"), state="plain"),
+        Thing(label="Path", before_html=None, after_html=Markup("/reservations"), state="plain"),
+        Thing(label="Body", before_html=None, after_html=body, state="plain"),
+    ]
 
 
 def diff_rows() -> list[Thing]:
@@ -151,6 +186,8 @@ def approval(state: str = "pending", kind: str = "update", **changes: Any) -> Th
             "update": "Change this work order?",
             "create": "Create this work order?",
             "delete": "Delete this work order?",
+            "request": "Send this request?",
+            "run": "Run this tool?",
         }[kind],
         "subject": "Pump leaks at the flange, pump room B",
         "proposed_for": "Rosa Lind",
@@ -158,9 +195,8 @@ def approval(state: str = "pending", kind: str = "update", **changes: Any) -> Th
         "summary": "Priority low to high · description, 1 sentence added",
         "expires_in_ms": 581_000,
         "approve_label": APPROVE_LABELS[kind],
-        "risk": "write",
-        "risk_level": 1,
-        "tier": "confirm",
+        "note": "",
+        "proof": proof(),
         "args_text": '{\n  "id": "65f0c0ffee00000000000002",\n  "priority": "high"\n}',
         "staged_version": 3,
         "args_hash": "9f2c41d0" * 8,

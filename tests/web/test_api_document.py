@@ -45,6 +45,25 @@ async def document(server: Server) -> dict[str, Any]:
     return found
 
 
+CONSOLE_EVENTS = {
+    "thinking",
+    "message",
+    "tool_call",
+    "tool_result",
+    "metrics",
+    "status_changed",
+    "confirmation_required",
+    "error",
+    "stream_end",
+}
+
+
+def streams_of(document: dict[str, Any], events: str) -> list[dict[str, Any]]:
+    """Every stream whose data is `events`."""
+    wanted = {"$ref": f"#/components/schemas/{events}"}
+    return [kind for _, kind in media(document) if kind["schema"].get("x-event-data") == wanted]
+
+
 def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     return [(path, method, drawn) for path, item in document["paths"].items() for method, drawn in item.items()]
 
@@ -82,7 +101,7 @@ async def test_every_route_of_the_api_is_in_the_document(server: Server, documen
     served = {
         (route.path_format, method.lower())
         for route in program.app.routes
-        if isinstance(route, HTTPRoute) and route.path.startswith("/api/v1")
+        if isinstance(route, HTTPRoute) and route.path.startswith(("/api/v1", "/api/ai"))
         for method in route.route_handler_map
         if method != "OPTIONS"
     }
@@ -122,10 +141,21 @@ def test_streams_tell_the_closed_set_of_events(document: dict[str, Any]) -> None
     """D-23"""
     run_event = document["components"]["schemas"]["RunEvent"]
     assert set(run_event["discriminator"]["mapping"]) == EVENTS
-    streams = [kind for _, kind in media(document) if "x-event-data" in kind["schema"]]
+    streams = streams_of(document, "RunEvent")
     assert len(streams) == 2
     data = re.findall(r"^data: (.*)$", streams[0]["example"], re.MULTILINE)
     assert [fault for line in data for fault in faults(document, run_event, json.loads(line))] == []
+
+
+def test_the_consoles_stream_tells_its_own_closed_set(document: dict[str, Any]) -> None:
+    """T-14: the example is a whole run, each event of the shape that its name stands for."""
+    named = document["components"]["schemas"]["ConsoleEvent"]["x-event-names"]
+    assert set(named) == CONSOLE_EVENTS
+    (stream,) = streams_of(document, "ConsoleEvent")
+    told = re.findall(r"^event: (.*)\ndata: (.*)$", stream["example"], re.MULTILINE)
+    assert [name for name, _ in told][-1] == "stream_end"
+    wrong = [faults(document, {"$ref": named[name]}, json.loads(data)) for name, data in told]
+    assert wrong == [[]] * len(told)
 
 
 async def test_a_real_answer_fits_what_the_document_says(server: Server, document: dict[str, Any]) -> None:

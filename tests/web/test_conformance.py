@@ -12,7 +12,7 @@ from tests.copilot.talk import make_order, open_session, say_to
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 ENDS_THE_SESSION = r"/auth/|/users/me/password|/admin/users/.*/(role|status)"
 """Would sign the requests' person out, or count failures against them; the other tests send those."""
-STREAMS = r"/(events|messages)$"
+STREAMS = r"/(events|messages|agent-chat)$"
 """OpenAPI 3.1 has no words for the events of a stream; test_api_document.py checks each against its schema."""
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
+from pymongo.errors import AutoReconnect
 
-from app.core.errors import AppError, Conflict, Forbidden, NotFound, RateLimited
+from app.core.errors import AppError, Conflict, Forbidden, NotFound, RateLimited, Unavailable
+from app.governance.errors import AiUnavailable
 from tests.conftest import Server
 
 PAGE, API = "/app/work-orders", "/api/v1/work-orders"
@@ -33,7 +35,7 @@ async def failing(server: Server, monkeypatch: pytest.MonkeyPatch, failure: Exce
     async def fail(*_: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(server.desk.orders, "list_own", fail)
+    monkeypatch.setattr(server.desk.orders, "list_for", fail)
     return await server.sign_in_as("owner")
 
 
@@ -71,6 +73,52 @@ async def test_what_is_not_there_is_told_in_all_three_ways(server: Server) -> No
     for method, path in (("GET", "/api/v1/nothing"), ("PUT", API)):
         answer = await client.request(method, path)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
+class TestInTheLog:
+    @pytest.fixture
+    def overrides(self) -> dict[str, Any]:
+        return {"ai_enabled": False, "log_level": "warning"}
+
+    @pytest.fixture
+    async def owner(
+        self, server: Server, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    ) -> httpx.AsyncClient:
+        return await failing(server, monkeypatch, request.param)
+
+    @pytest.mark.parametrize(
+        ("owner", "code"),
+        [(AiUnavailable(), "AI_UNAVAILABLE"), (Unavailable(), "UNAVAILABLE")],
+        indirect=["owner"],
+    )
+    async def test_a_refusal_is_one_warning_without_a_trace(
+        self, owner: httpx.AsyncClient, code: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """D-22, HTTP-2: that AI is off is expected, and must wake nobody."""
+        assert (await owner.get(API)).status_code == 503
+        [(level, line)] = logged(caplog)
+        assert (level, line["event"], line["code"], line["status"]) == ("WARNING", "request_refused", code, 503)
+        assert "exc_info" not in line
+
+    @pytest.mark.parametrize(
+        ("owner", "name"),
+        [(RuntimeError(SECRET), "RuntimeError"), (AutoReconnect("gone"), "AutoReconnect"), (AppError(), "AppError")],
+        indirect=["owner"],
+    )
+    async def test_a_fault_is_an_error_with_its_trace(
+        self, owner: httpx.AsyncClient, name: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """HTTP-2: a fault of the desk, or of what it stands on."""
+        assert (await owner.get(API)).status_code in (500, 503)
+        [(level, line)] = logged(caplog)
+        assert (level, line["event"], line["error"]) == ("ERROR", "request_failed", name)
+        assert type(line["exc_info"]).__name__ == name
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
+    """Level and fields of what was logged about failures."""
+    records = [record for record in caplog.records if record.name == "app.web.error_answers"]
+    return [(record.levelname, cast("dict[str, Any]", record.msg)) for record in records]
 
 
 class TestWithDebugErrors:

@@ -41,6 +41,8 @@ def worker_process(settings: Settings, folder: Path, **changes: str) -> Iterator
         "AI_ENABLED": "true",
         "AI_ALLOW_LOCAL_PROVIDER": "true",
         "AI_BASE_URL": settings.ai_base_url,
+        "CONNECTIONS_DIR": str(settings.connections_dir),
+        "CUSTOM_TOOLS_DIR": str(settings.custom_tools_dir),
         "AI_MODEL": "demo",
         "AGENT_LEASE_MS": "1500",
         "LOG_LEVEL": "info",
