@@ -9,9 +9,9 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -19,13 +19,6 @@ from app.core.settings import Settings, SettingsError, load_settings
 from app.local.errors import LocalServiceError
 from app.local.signals import raise_on_stop_signals, stop_signals_ignored_at_exit
 
-if TYPE_CHECKING:
-    import uvicorn
-
-    from app.llm.doctor import Finding
-
-_WEB_GRACE_S = 5
-"""How long open requests may take once the web process was asked to stop; the launcher waits longer."""
 _INTERRUPTED = 130
 
 
@@ -46,10 +39,11 @@ def up() -> int:
 def web() -> int:
     """Serve the pages and the API."""
     from app.local.ports import bind  # noqa: PLC0415
+    from app.serving import web_server  # noqa: PLC0415
 
     settings = load_settings()
     with bind(settings.host, settings.port) as listener, _stores(settings), _until_stopped():
-        server = _web_server(settings)
+        server = web_server(settings)
         server.run(sockets=[listener])
         return 0 if server.started else 1
     return 0
@@ -122,7 +116,9 @@ def local_model(port: int) -> None:
 def doctor(provider: bool) -> int:
     """Check the settings and the stores, and with --provider the language model."""
     settings = load_settings()
-    good = asyncio.run(_examine_provider(settings)) if provider else _examine_stores(settings)
+    from app.examination import examine_provider  # noqa: PLC0415
+
+    good = asyncio.run(examine_provider(settings, _say)) if provider else _examine_stores(settings)
     return 0 if good else 1
 
 
@@ -177,46 +173,14 @@ def main() -> NoReturn:
 
 
 def _examine_stores(settings: Settings) -> bool:
+    from app.examination import missing_stores  # noqa: PLC0415
+
     _say("ok    settings")
     with _stores(settings) as found:
-        missing = asyncio.run(_missing_stores(found))
+        missing = asyncio.run(missing_stores(found))
     for name in ("mongodb", "redis"):
         _say(f"{'FAIL' if name in missing else 'ok  '}  {name}")
     return not missing
-
-
-async def _missing_stores(settings: Settings) -> list[str]:
-    from app.core.mongo import open_mongo  # noqa: PLC0415
-    from app.core.redis import open_redis  # noqa: PLC0415
-    from app.site.service import SiteService  # noqa: PLC0415
-
-    async with (
-        open_mongo(settings.mongodb_uri, settings.mongodb_db) as database,
-        open_redis(settings.redis_url) as redis,
-    ):
-        return await SiteService(database, redis).missing()
-
-
-async def _examine_provider(settings: Settings) -> bool:
-    """Every finding on a line of its own; whether all are good."""
-    from app.desk import provider_of  # noqa: PLC0415
-    from app.llm.doctor import examine_adapter, examine_endpoint  # noqa: PLC0415
-
-    _say("The adapter, against streams that broke others:")
-    findings = [finding async for finding in _said(examine_adapter())]
-    if not settings.ai_enabled:
-        _say("AI_ENABLED is not set: no endpoint to probe.")
-    else:
-        _say(f"The endpoint, model {settings.ai_model}:")
-        async with provider_of(settings) as provider:
-            findings += [finding async for finding in _said(examine_endpoint(provider))]
-    return all(finding.good for finding in findings)
-
-
-async def _said(findings: AsyncIterator[Finding]) -> AsyncIterator[Finding]:
-    async for finding in findings:
-        _say(finding.line())
-        yield finding
 
 
 def _until_stopped() -> AbstractContextManager[None]:
@@ -245,28 +209,6 @@ def _seed(settings: Settings) -> None:
 
     for line in asyncio.run(run(settings)).lines():
         _say(line)
-
-
-def _web_server(settings: Settings) -> uvicorn.Server:
-    import uvicorn  # noqa: PLC0415
-
-    from app.local.startup import PlainStartup  # noqa: PLC0415
-    from app.main import create_app  # noqa: PLC0415
-
-    config = uvicorn.Config(
-        PlainStartup(create_app()),
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level=settings.log_level,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=_WEB_GRACE_S,
-    )
-    return uvicorn.Server(config)
 
 
 def _without_password(address: str) -> str:

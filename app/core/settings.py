@@ -7,14 +7,13 @@ missing secret or address refuses to boot.
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from app.core.kept_secrets import kept_secrets
 from app.core.weekly_hours import parse_hours
 
 MIN_SECRET = 32
@@ -226,7 +225,11 @@ def load_settings(**overrides: Any) -> Settings:
         raise SettingsError([_line(fault) for fault in error.errors()]) from None
     if settings.is_production:
         return settings
-    missing = {key: value for key, value in _kept_secrets(settings.desk_dir).items() if not _filled(settings, key)}
+    missing = {
+        key: value
+        for key, value in kept_secrets(settings.desk_dir, _GENERATED_SECRETS).items()
+        if not _filled(settings, key)
+    }
     return settings.model_copy(update={key: SecretStr(value) for key, value in missing.items()})
 
 
@@ -239,22 +242,3 @@ def _line(fault: Any) -> str:
     key = ".".join(str(part) for part in fault["loc"]).upper() or "SETTINGS"
     message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"{key}: {message}"
-
-
-def _kept_secrets(folder: Path) -> dict[str, str]:
-    """Development secrets: made once, kept in `<desk_dir>/secrets` (mode 600), shared by every process."""
-    path = folder / "secrets"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        draft = folder / f"secrets.{os.getpid()}"
-        lines = "".join(f"{key}={secrets.token_urlsafe(48)}\n" for key in _GENERATED_SECRETS)
-        draft.touch(mode=0o600)
-        draft.write_text(lines)
-        try:
-            os.link(draft, path)  # the first of several starting processes wins, whole
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    pairs = (line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
-    return {key: value for key, value in pairs if key in _GENERATED_SECRETS}

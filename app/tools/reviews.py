@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bson import ObjectId
 
-from app.accounts.actors import Actor, HumanActor
+from app.accounts.actors import Actor, HumanActor, require_human
 from app.core.canonical import sha256_hex
 from app.core.clock import Clock
 from app.core.errors import Conflict, NotFound
@@ -52,6 +52,7 @@ class ReviewQueue:
 
         Raises `ToolFault` where it cannot be meant, or too many wait; `GoneTarget` where its target is gone.
         """
+        require_human(actor)
         asked = sha256_hex(args.frozen_args())
         review_id = derived_id(str(run.id), "review", tool.policy.name, asked)
         if await self._reviews.get(review_id) is not None:

@@ -254,3 +254,42 @@ async def test_a_crash_while_sending_is_told_as_unknown_and_never_sent_again(
     assert told["outcome"] == "error"
     assert told["code"] == "OUTCOME_UNKNOWN"
     assert len(systems.inventory.requests) == 1
+
+
+_STOCK = """from desk_tool import Arguments, Desk, declare
+
+
+class Part(Arguments):
+    sku: str
+    method: str = "GET"
+
+
+@declare(name="stock_of", description="How many of a part are free.", risk="read", arguments=Part)
+async def stock_of(args: Part, desk: Desk) -> object:
+    if args.method != "GET":
+        body = {"sku": args.sku, "quantity": 1}
+        asked = {"connection": "inventory", "method": args.method, "path": "/reservations", "body": body}
+        return desk._answer("request", asked | {"intent": "write"})
+    return (await desk.request("inventory", f"/parts/{args.sku}"))["body"]["stock"]
+"""
+
+
+@pytest.fixture
+def stock_tool(tmp_path: Any) -> None:
+    folder = tmp_path / "custom_tools"
+    folder.mkdir()
+    (folder / "stock_of.py").write_text(_STOCK)
+
+
+@pytest.mark.usefixtures("stock_tool")
+async def test_a_custom_tool_reads_through_a_connection_and_changes_nothing(
+    owner: httpx.AsyncClient, model: ScriptedModel, systems: Systems
+) -> None:
+    """T-7, T-11, scenario 4.6: what a tool asks is delegated, whatever it says; escalateConfirm makes it a review"""
+    asked = {"sku": "SEA-0118"}
+    stream = await turn(owner, model, call("stock_of", asked), call("stock_of", asked | {"method": "POST"}), say("42."))
+    read, write = (event.data for event in stream.named("tool_result"))
+    assert (read["outcome"], read["result"]) == ("executed", "42")
+    assert write["outcome"] == "error"
+    assert "Delegated agent escalation: " in write["result"]["message"]
+    assert sent(systems) == [("GET", "/parts/SEA-0118")]

@@ -115,7 +115,8 @@ async def test_the_page_of_a_run_shows_calls_decision_and_proof(server: Server, 
     """AGT-8, T-13, D-8: and nothing there can be decided for another."""
     dispatcher = await server.sign_in_as("dispatcher")
     page = (await dispatcher.get(f"/app/admin/agents/runs/{runs[1]}")).text
-    for words in (SECRET, "create_work_order", "Approved by Rosa Lind", "Tier confirm, risk write", "T-2 asks for"):
+    proof = ('<b class="tier tier-confirm">confirm</b>', "risk write (level 1)", "<code>T-2</code>")
+    for words in (SECRET, "create_work_order", "Approved by Rosa Lind", *proof):
         assert words in page
     assert "Arguments run" in page
     assert "/decide" not in page

@@ -13,6 +13,8 @@ from app.core.settings import Settings
 from app.desk import open_desk
 from app.llm.demo.script import say
 from app.outbox.service import OutboxService
+from app.runs.models import Step
+from app.runs.rows import NewRun
 from app.triage.repository import SuggestionRepository
 from app.triage.schemas import DrainCounts
 from app.work_orders.creation_events import ORDER_CREATED
@@ -100,6 +102,17 @@ async def test_a_crash_before_the_suggestion_costs_a_call_and_nothing_else(
     assert await house.triage.claim_and_run() == DrainCounts(done=1)
     await house.the(order)
     assert sorted(run["status"] for run in await house.runs()) == ["complete", "error"]
+
+
+async def test_a_run_that_died_before_its_first_answer_keeps_its_transcript(house: House) -> None:
+    """SEC-11: its messages are copied with its first answer, or by the sweep that ends it."""
+    said = [Step(role=role, content=f"As the {role}.", at=house.clock.now()) for role in ("system", "user")]
+    run = await house.desk.runs.start(NewRun(mode="autonomous", model="demo", first=said, agent_name="triage"))
+    assert await house.desk.runs.messages_of([run.id]) == []
+    house.later(seconds=16)
+    assert await house.triage.sweep() == 1
+    kept = await house.desk.runs.messages_of([run.id])
+    assert [message.content for message in kept] == ["As the system.", "As the user."]
 
 
 async def test_a_crash_after_the_suggestion_asks_the_model_no_more(

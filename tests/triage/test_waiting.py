@@ -102,6 +102,22 @@ async def test_the_daily_action_cap_lets_the_rest_wait_for_the_next_day(house: H
     assert await house.triage.claim_and_run() == DrainCounts(done=2)
 
 
+async def test_the_first_call_that_a_cap_refuses_lets_all_others_wait(house: House) -> None:
+    """D-11, D-13: with the reason, unclaimed and uncounted; not each for itself."""
+    await house.policy(dailyActionCap=1)
+    for number in range(6):
+        await house.order(f"Order number {number}")
+    assert (await house.triage.run_next()) is not None
+    refused = await house.triage.run_next()
+    assert refused is not None
+    assert (refused.outcome, refused.closed) == ("waiting", True)
+    waiting = house.database["outboxevents"].find({"waitReason": "daily_actions", "status": "pending", "attempts": 0})
+    assert len(await waiting.to_list()) == 5
+    assert await house.triage.run_next() is None
+    assert len(house.model.requests) == 1
+    assert [run["status"] for run in await house.runs()] == ["complete", "budget_exceeded"]
+
+
 async def test_a_cap_of_zero_calls_nothing(house: House) -> None:
     """D-13."""
     await house.policy(dailyActionCap=0)

@@ -17,6 +17,7 @@ from app.llm.demo.results import (
     stepped,
     summary_in_words,
 )
+from app.llm.demo.rules_parts import parts_answer
 from app.llm.demo.script import Answer, call, say
 
 WRITES = frozenset({"create_work_order", "update_work_order", "delete_work_order"})
@@ -50,7 +51,10 @@ def answer(request: dict[str, Any]) -> Answer:
     results = run_results(messages)
     if results and results[-1].name in WRITES:
         return say(outcome_in_words(results[-1]))
-    intent = parse_intent(_last_user_text(messages))
+    said = _last_user_text(messages)
+    if parts := parts_answer(said, results, offered):
+        return parts
+    intent = parse_intent(said)
     if intent.kind in _READERS:
         return _read(intent, results, offered)
     if intent.kind == "create":

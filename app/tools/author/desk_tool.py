@@ -60,13 +60,13 @@ class Desk:
     async def list_orders(
         self, *, status: str | None = None, priority: str | None = None, search: str | None = None
     ) -> list[dict[str, Any]]:
-        """The person's own orders, newest first, narrowed by what is given; the desk bounds how many."""
+        """The person's own orders, newest first, 100 at most, without their descriptions; narrowed by what is given."""
         given = {"status": status, "priority": priority, "search": search}
         orders: list[dict[str, Any]] = self._answer("list_orders", {k: v for k, v in given.items() if v is not None})
         return orders
 
     async def get_order(self, order_id: str) -> dict[str, Any]:
-        """One order that the person may see."""
+        """One of the person's own orders, whole."""
         order: dict[str, Any] = self._answer("get_order", {"id": order_id})
         return order
 
@@ -74,6 +74,14 @@ class Desk:
         """`{name, role}` of the person."""
         person: dict[str, Any] = self._answer("whoami", {})
         return person
+
+    async def request(
+        self, connection: str, path: str, query: dict[str, str | int | float | bool] | None = None
+    ) -> dict[str, Any]:
+        """A GET to a connection of the desk: `{status, body}`. Only where its policy lets it run unasked."""
+        asked = {"connection": connection, "method": "GET", "path": path, "intent": "read"}
+        answer: dict[str, Any] = self._answer("request", asked | ({"query": query} if query else {}))
+        return answer
 
     def _answer(self, name: str, params: dict[str, Any]) -> Any:
         try:

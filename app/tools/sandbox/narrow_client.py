@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from app.core.errors import AppError
 from app.tools.arguments import Arguments, ListArguments, NoArguments, OrderId
+from app.tools.connections.request_arguments import RequestArguments
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """Acts as the caller's Actor: `(name, parameters)` → JSON. May raise `AppError`, whose message the tool gets."""
@@ -23,6 +24,7 @@ QUESTIONS: Final[dict[str, type[Arguments]]] = {
     "list_orders": ListArguments,
     "get_order": OrderArguments,
     "whoami": NoArguments,
+    "request": RequestArguments,
 }
 
 

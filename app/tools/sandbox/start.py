@@ -18,7 +18,7 @@ from app.tools.sandbox.child.plan import Plan
 from app.tools.sandbox.limits import Limits
 
 _HERE = Path(__file__).resolve().parent
-_DESK_TOOL = _HERE.parents[2] / "desk_tool.py"
+_DESK_TOOL = _HERE.parent / "author" / "desk_tool.py"
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from child.main import main; main()"
 # Isolated, without site: no PYTHON* variables, no user packages, no .pth files.
 _FLAGS = ("-I", "-S", "-X", "utf8")

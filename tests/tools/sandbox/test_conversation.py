@@ -39,7 +39,7 @@ async def test_the_desk_answers_no_other_question(strongest: Sandbox) -> None:
     args = {"questions": [{"name": name, "params": params} for name, params in questions]}
     told = await strongest.run(HOSTILE / "ask.py", args, answer)
     assert asked == []
-    only = "The desk answers only list_orders, get_order, whoami."
+    only = "The desk answers only list_orders, get_order, whoami, request."
     fields = ["list_orders: not valid: owner.", "get_order: not valid: id.", "whoami: not valid: id."]
     assert told == [{"refused": message} for message in (only, only, *fields)]
 
