@@ -177,6 +177,7 @@ def _join(
         orders=orders,
         outbox=outbox,
         announcements=announcements,
+        gatekeeper=tools.gatekeeper,
         wake=nudge.send,
     )
     _tell_higher_features(announcements, copilot, nudge if triage.triage.enabled else None)

@@ -41,7 +41,7 @@ _MOST_TYPED = 20_000
 _MOST_DEPTH = 24
 _ANSWER_SHOWN = 20_000
 _DESCRIPTION_SHOWN = 200
-_ROLES = ("admin", "user", "viewer")
+_ROLES = ("admin", "user", "viewer", "system")
 
 
 class RaiseForm(Strict):
@@ -210,7 +210,7 @@ def _row(number: int, tool: ListedTool, runnable: Collection[str]) -> ToolRow:
         thresholds=[f"{one.field} above {one.above:g} → {one.escalate.word}" for one in policy.thresholds],
         roles=[role for role in _ROLES if role in policy.roles],
         exposure=_EXPOSURES[policy.exposure],
-        model_sees=decision.blocked is None and decision.tier < Tier.NEVER,
+        model_sees=policy.llm_callable and decision.blocked is None and decision.tier < Tier.NEVER,
         raised=tool.raised.word if tool.raised > Tier.AUTO else None,
         higher=[(tier.word, TIER_MEANINGS[tier.word]) for tier in tool.higher],
         runnable=policy.name in runnable,

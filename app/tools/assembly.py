@@ -34,6 +34,7 @@ from app.tools.registry import ToolRegistry
 from app.tools.review_repository import ReviewRepository
 from app.tools.reviews import ReviewQueue
 from app.tools.tool import Tool
+from app.tools.triage_write import DESCRIPTION, TRIAGE_APPLY
 from app.web.limits import RateLimiter
 from app.work_orders.service import WorkOrderService
 
@@ -84,7 +85,7 @@ def open_tools(
         registry=registry,
         gatekeeper=gatekeeper,
         reviews=ReviewQueue(ReviewRepository(database), audit, clock),
-        listing=ToolListing(_listed(registry, request), gatekeeper, governance),
+        listing=ToolListing([*_listed(registry, request), (TRIAGE_APPLY, DESCRIPTION)], gatekeeper, governance),
         operating=Operating(registry, gatekeeper, audit, clock),
     )
 

@@ -6,8 +6,9 @@ Every caller asks here: the copilot, an approved call about to run, a custom too
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from app.governance.service import GovernanceService
 from app.llm.port import ToolSpec
 from app.tools.arguments import Arguments, json_schema
 from app.tools.gate import CallContext, GateDecision, HookAnswer, ProposedCall, barred, decide, with_answers
-from app.tools.policy import TIERS, Tier
+from app.tools.policy import TIERS, Tier, ToolPolicy
 from app.tools.registry import ToolRegistry
 from app.tools.tool import HasOwnSchema, Tool, names_of, policy_of
 
@@ -55,11 +56,24 @@ class Gatekeeper:
         self, tool: Tool, args: Arguments, context: CallContext, standing: Standing | None = None
     ) -> GateDecision:
         """The decision on this very call."""
-        policy = policy_of(tool, args)
-        standing = standing or await self.standing()
-        raised = max(standing.of(name) for name in names_of(tool, args))
         call = ProposedCall(args.frozen_args(), getattr(args, "intent", None))
-        hook = await self._ask(tool.policy.name, args.frozen_args(), context)
+        names = names_of(tool, args)
+        return await self.judge_by(policy_of(tool, args), call, context, names=names, standing=standing)
+
+    async def judge_by(
+        self,
+        policy: ToolPolicy,
+        call: ProposedCall,
+        context: CallContext,
+        *,
+        names: Sequence[str] = (),
+        standing: Standing | None = None,
+    ) -> GateDecision:
+        """The decision on a call under `policy`; `names` are those it may have been raised under, the tool's first."""
+        names = names or (policy.name,)
+        standing = standing or await self.standing()
+        raised = max(standing.of(name) for name in names)
+        hook = await self._ask(names[0], copy.deepcopy(dict(call.args)), context)
         return decide(call, policy, with_answers(context, raised=raised, hook=hook))
 
     def offered(self, context: CallContext, standing: Standing) -> tuple[ToolSpec, ...]:

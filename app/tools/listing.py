@@ -58,8 +58,15 @@ class ToolListing:
         return {row.policy.name: row for row in await self.all(actor)}[name]
 
 
+def _usual_caller(policy: ToolPolicy) -> CallContext:
+    """An admin's copilot; the system, for what only triage does."""
+    if "copilot" in policy.modes:
+        return CallContext("copilot", "admin")
+    return CallContext("triage", "system", by="tool", delegated=True)
+
+
 def _listed(policy: ToolPolicy, description: str, standing: Standing) -> ListedTool:
     raised = standing.of(policy.name)
-    context = with_answers(CallContext("copilot", "admin"), raised=raised, hook="allow")
+    context = with_answers(_usual_caller(policy), raised=raised, hook="allow")
     decision = decide(ProposedCall(), policy, context)
     return ListedTool(policy, description, decision, raised, tuple(tier for tier in Tier if tier > decision.tier))

@@ -17,6 +17,7 @@ from app.governance.spend import SpendLedger
 from app.llm.port import ChatProvider, Prices
 from app.outbox.service import OutboxService
 from app.runs.service import RunService
+from app.tools.gatekeeper import Gatekeeper
 from app.triage.admin_runs import AdminRuns
 from app.triage.asking import Asking
 from app.triage.attention import AttentionList
@@ -59,6 +60,7 @@ def open_triage(
     orders: WorkOrderService,
     outbox: OutboxService,
     announcements: Announcements,
+    gatekeeper: Gatekeeper,
     wake: Wake,
 ) -> TriageFeature:
     """Needs the documents bound. Without a provider nothing is claimed (D-22)."""
@@ -79,6 +81,7 @@ def open_triage(
             gate=gate,
             runs=runs,
             asking=asking,
+            gatekeeper=gatekeeper,
             clock=clock,
         )
     past = PastSuggestions(rows, orders)

@@ -15,6 +15,10 @@ from app.governance.models import AgentConfig
 from app.runs.models import AgentToolCall
 from app.runs.schemas import Outcome
 from app.runs.service import RunService
+from app.tools.gate import GateDecision
+from app.tools.gatekeeper import Gatekeeper
+from app.tools.policy import Tier
+from app.tools.triage_write import TRIAGE_APPLY, judge_triage_write
 from app.triage.errors import NothingToDo
 from app.triage.models import TriageSuggestion
 from app.triage.repository import SuggestionRepository
@@ -57,11 +61,17 @@ class AutoApply:
     """Applies one pending suggestion exactly once: a retry finds its own mark on the order (D-5)."""
 
     def __init__(
-        self, suggestions: SuggestionRepository, orders: WorkOrderService, runs: RunService, clock: Clock
+        self,
+        suggestions: SuggestionRepository,
+        orders: WorkOrderService,
+        runs: RunService,
+        gatekeeper: Gatekeeper,
+        clock: Clock,
     ) -> None:
         self._suggestions = suggestions
         self._orders = orders
         self._runs = runs
+        self._gatekeeper = gatekeeper
         self._clock = clock
 
     async def settle(self, suggestion: TriageSuggestion, may_write: MayWrite) -> TriageSuggestion:
@@ -69,12 +79,13 @@ class AutoApply:
         if suggestion.auto_apply != "pending":
             return suggestion
         mark = Mark(str(derived_id(str(suggestion.id), "auto-apply")), "triage")
+        decision = await judge_triage_write(self._gatekeeper, _args(suggestion))
         try:
-            version = await self._write(suggestion, mark, may_write)
+            version = await self._write(suggestion, decision, mark, may_write)
         except Dropped as dropped:
             log.info("triage_apply_dropped", suggestion_id=str(suggestion.id), reason=dropped.note)
             fields: dict[str, Any] = {"autoApply": "dropped", "note": dropped.note}
-            await self._record(suggestion, dropped.outcome, note=dropped.note)
+            await self._record(suggestion, decision, dropped.outcome, note=dropped.note)
         else:
             fields = {
                 "autoApply": "applied",
@@ -84,13 +95,15 @@ class AutoApply:
                 "applyMark": mark.tool_call_id,
                 "appliedVersion": version,
             }
-            await self._record(suggestion, "executed", version=version)
+            await self._record(suggestion, decision, "executed", version=version)
         return await self._suggestions.settle_auto(suggestion.id, fields) or suggestion
 
-    async def _write(self, suggestion: TriageSuggestion, mark: Mark, may_write: MayWrite) -> int:
+    async def _write(
+        self, suggestion: TriageSuggestion, decision: GateDecision, mark: Mark, may_write: MayWrite
+    ) -> int:
         """The version that the write produced, now or in an attempt that died after it."""
         for _ in range(_TRIES):
-            order = await self._fresh(suggestion, mark, may_write)
+            order = await self._fresh(suggestion, decision, mark, may_write)
             try:
                 written = await self._orders.triage_patch(
                     SystemActor(), order.id, order.version, suggestion.suggested_priority, mark
@@ -104,13 +117,17 @@ class AutoApply:
             return written.version
         raise Dropped("The work order kept changing, so triage left it alone.", "stale")
 
-    async def _fresh(self, suggestion: TriageSuggestion, mark: Mark, may_write: MayWrite) -> TriageOrder:
+    async def _fresh(
+        self, suggestion: TriageSuggestion, decision: GateDecision, mark: Mark, may_write: MayWrite
+    ) -> TriageOrder:
         """The order as it is now. Raises `Dropped` when what is there should stay (scenario 3.6)."""
         order = await self._orders.for_triage(suggestion.work_order_id)
         if order is None:
             raise Dropped("The work order was deleted meanwhile.")
         if mark.tool_call_id and await self._orders.was_applied(order.id, mark.tool_call_id):
             return order
+        if decision.tier > Tier.AUTO or decision.blocked:
+            raise Dropped(f"The tool policy keeps triage from writing: {decision.denial}", "blocked")
         try:
             policy = await may_write(order.owner)
         except NothingToDo as error:
@@ -124,14 +141,21 @@ class AutoApply:
         return order
 
     async def _record(
-        self, suggestion: TriageSuggestion, outcome: Outcome, *, version: int | None = None, note: str = ""
+        self,
+        suggestion: TriageSuggestion,
+        decision: GateDecision,
+        outcome: Outcome,
+        *,
+        version: int | None = None,
+        note: str = "",
     ) -> None:
         now = self._clock.now()
         call = AgentToolCall(
             id=derived_id(str(suggestion.id), "auto-apply"),
             run_id=suggestion.run_id,
-            tool="triage_apply",
-            args={"id": str(suggestion.work_order_id), "priority": suggestion.suggested_priority},
+            tool=TRIAGE_APPLY.name,
+            args=_args(suggestion),
+            decision=decision.as_record(),
             outcome=outcome,
             result={"message": note} if note else {"status": "executed", "version": version},
             executed_version=version,
@@ -141,3 +165,7 @@ class AutoApply:
             updated_at=now,
         )
         await self._runs.keep_call(call, waits=False)  # on disk with the suggestion's own mark, written next
+
+
+def _args(suggestion: TriageSuggestion) -> dict[str, Any]:
+    return {"id": str(suggestion.work_order_id), "priority": suggestion.suggested_priority}

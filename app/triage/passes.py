@@ -27,6 +27,7 @@ from app.runs.errors import LeaseLostError
 from app.runs.models import AgentRun
 from app.runs.schemas import RunStatus
 from app.runs.service import RunService
+from app.tools.gatekeeper import Gatekeeper
 from app.triage.asking import Asking
 from app.triage.auto_apply import AutoApply, wants_auto
 from app.triage.errors import InvalidProposal, MustWait, NothingToDo
@@ -76,6 +77,7 @@ class TriagePass:
         gate: TriageGate,
         runs: RunService,
         asking: Asking,
+        gatekeeper: Gatekeeper,
         clock: Clock,
     ) -> None:
         self._suggestions = suggestions
@@ -86,7 +88,7 @@ class TriagePass:
         self._gate = gate
         self._runs = runs
         self._asking = asking
-        self._auto_apply = AutoApply(suggestions, orders, runs, clock)
+        self._auto_apply = AutoApply(suggestions, orders, runs, gatekeeper, clock)
         self._clock = clock
 
     async def run(self, held: Held) -> PassResult:

@@ -10,8 +10,10 @@ import pytest
 from bson import ObjectId
 from pymongo.errors import AutoReconnect
 
+from app.accounts.actors import HumanActor
 from app.llm.demo.script import say
 from app.runs.service import RunService
+from app.tools.policy import Tier
 from app.triage.schemas import DrainCounts
 from app.work_orders.errors import UndoOutOfDate
 from app.work_orders.service import WorkOrderService
@@ -35,6 +37,21 @@ async def test_the_suggested_priority_is_applied_as_the_system(house: House) -> 
     _, applied = await house.calls()
     assert (applied["tool"], applied["outcome"], applied["executedVersion"]) == ("triage_apply", "executed", 2)
     assert applied["preImage"] == {"priority": "low"}
+    assert (applied["decision"]["tier"], applied["decision"]["delegated"]) == ("auto", True)
+
+
+async def test_a_tier_that_an_admin_raised_keeps_triage_from_writing(house: House) -> None:
+    """T-13, T-15, scenario 4.7: nobody is there to be asked, so only auto writes"""
+    await house.policy(mode="auto-apply")
+    admin = HumanActor(ObjectId(), "admin")
+    await house.desk.tools.listing.raise_to(admin, "triage_apply", Tier.CONFIRM)
+    order = await house.order(priority="low")
+    house.model.add(propose(suggestedPriority="high"))
+    await house.triage.claim_and_run()
+    assert (await house.stored(order))["version"] == 1
+    _, kept = await house.calls()
+    assert (kept["outcome"], kept["decision"]["tier"]) == ("blocked", "confirm")
+    assert "an admin raised it to confirm" in (await house.the(order))["note"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from app.tools.custom.client import ToolClient
 from app.tools.custom.tool import CustomTool
 from app.tools.sandbox.description import ToolDescription
 from app.tools.sandbox.errors import BadTool, SandboxUnavailable
+from app.tools.sandbox.folder import tool_modules
 from app.tools.sandbox.sandbox import Sandbox
 
 log = get_logger(__name__)
@@ -53,7 +54,7 @@ async def describe_modules(folder: Path, *, lenient: bool) -> CustomModules:
 
     `lenient` (development and test) runs them where there is no Landlock too.
     """
-    modules = await asyncio.to_thread(_modules, folder)
+    modules = await asyncio.to_thread(tool_modules, folder)
     if not modules:
         return CustomModules()
     if len(modules) > _MOST:
@@ -70,10 +71,6 @@ async def describe_modules(folder: Path, *, lenient: bool) -> CustomModules:
         raise CustomToolFault(faults)
     log.info("custom_tools", held=sandbox.holds.line, tools=[tool.name for _, tool in described])
     return CustomModules(sandbox, tuple(described))
-
-
-def _modules(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
 
 
 def _sandbox(folder: Path, lenient: bool) -> Sandbox:
