@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from litestar import Litestar, Request
 from litestar.config.response_cache import ResponseCacheConfig
-from litestar.datastructures import CacheControlHeader
+from litestar.datastructures import CacheControlHeader, State
 from litestar.di import Provide
 from litestar.plugins.pydantic import PydanticPlugin
 from litestar.static_files import create_static_files_router
@@ -72,6 +72,7 @@ def create_app(settings: Settings | None = None, opener: OpenDesk = open_desk) -
         lifespan=[_lifespan(settings, opener)],
         openapi_config=None,
         response_cache_config=ResponseCacheConfig(default_expiration=None),
+        state=State({"pages": pages}),
         logging_config=None,
     )
     return cast("ASGIApp", RequestContext(app, hsts=settings.is_production))

@@ -51,17 +51,21 @@ class AccessTokens:
     def read(self, token: str) -> AccessClaims | None:
         """The claims of a token that we signed and that has not expired, else None."""
         try:
-            claims = self._verified(token)
+            claims, expires = self._verified(token)
         except jwt.InvalidTokenError:
             return None
+        return claims if expires > self._clock.now().timestamp() else None
+
+    def _verify(self, token: str) -> tuple[AccessClaims, int]:
+        """A token that we signed, and its end in Unix seconds. Raises `jwt.InvalidTokenError`: not remembered."""
+        claims = self._decoded(token)
         user_id, sid, expires = claims["sub"], claims["sid"], claims["exp"]
         if not is_id(user_id) or not isinstance(sid, str) or not isinstance(expires, int):
-            return None
-        return AccessClaims(ObjectId(user_id), sid) if expires > self._clock.now().timestamp() else None
+            raise jwt.InvalidTokenError
+        return AccessClaims(ObjectId(user_id), sid), expires
 
-    def _verify(self, token: str) -> Any:
-        """The claims of a token that we signed, whenever. Raises `jwt.InvalidTokenError`, which is not remembered."""
-        return jwt.decode(
+    def _decoded(self, token: str) -> dict[str, Any]:
+        decoded: dict[str, Any] = jwt.decode(
             token,
             self._key,
             algorithms=[_ALGORITHM],
@@ -69,3 +73,4 @@ class AccessTokens:
             issuer=ISSUER,
             options={"require": _CLAIMS, "verify_exp": False, "verify_iat": False},  # the desk's clock decides
         )
+        return decoded

@@ -109,10 +109,11 @@ class ApprovalPages(Controller):
         """Answers within a blink: the modal closes and the card goes on; or the card says why not."""
         decision = parse(Decision, _decision(await read_form(request)))
         try:
-            await approvals.decide(person, parse_id(call_id), decision)
+            decided = await approvals.decide(person, parse_id(call_id), decision)
         except (ApprovalExpired, ApprovalResolved, ApprovalStale) as refused:
             return await _refused(request, pages, person, call_id, refused, approvals=approvals, clock=clock)
-        said = "Approved. It is being done." if decision.approve else "Rejected. Nothing was changed."
+        done = "Approved. The copilot may send it once." if is_preview(decided) else "Approved. It is being done."
+        said = done if decision.approve else "Rejected. Nothing was changed."
         if not wants_fragment(request):
             return see_other(_APPROVALS)
         return Response("", media_type="text/html", headers=_told(said))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 import json
 from datetime import UTC, datetime
@@ -50,4 +49,4 @@ class Cursors:
             raise ValidationFailed("That page cannot be found.", details=[detail]) from None
 
     def _mac(self, body: bytes, scope: str) -> bytes:
-        return hmac.new(self._key, scope.encode() + b"\x00" + body, hashlib.sha256).digest()[:_MAC_BYTES]
+        return hmac.digest(self._key, scope.encode() + b"\x00" + body, "sha256")[:_MAC_BYTES]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypeVar
 
-from litestar import MediaType, Response
+from litestar import Response
+from litestar.types import Receive, Scope, Send
 from msgspec import Raw
 from pydantic import BaseModel
 
@@ -49,9 +50,21 @@ def as_json(model: BaseModel) -> Raw:
     return Raw(model.model_dump_json(by_alias=True).encode())
 
 
-def success_json(data: bytes) -> Response[Any]:
-    """An answer that was written as JSON already, envelope and all; the caller's annotation says of what shape."""
-    return Response(data, media_type=MediaType.JSON)
+class WrittenJson(Response[Any]):
+    """200 with a JSON body, written already, envelope and all; the handler's annotation says of what shape.
+
+    It is sent as it is: what a response can do besides takes longer than all of this.
+    """
+
+    content: bytes
+
+    def to_asgi_response(self, *_args: Any, **_settings: Any) -> Any:
+        return self._send
+
+    async def _send(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(self.content)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": self.content, "more_body": False})
 
 
 def answers(*errors: type[AppError]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment
 from litestar import MediaType, Request, Response
@@ -64,6 +64,11 @@ class Pages:
     def render(self, template: str, **values: Any) -> str:
         """The text of `template` outside a request (stream fragments)."""
         return self._environment.get_template(template).render(values)
+
+
+def pages_of(request: AnyRequest) -> Pages:
+    """The `Pages` of the program. As a second dependency it would cost a task for each, a tenth of a list page."""
+    return cast("Pages", request.app.state.pages)
 
 
 def _html(html: str, status: int, headers: dict[str, str]) -> Response[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
 
 def _aware(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -26,10 +28,12 @@ def ago(moment: datetime, now: datetime) -> str:
         return "Yesterday"
     if days < 7:
         return f"{days} days ago"
-    return f"{moment.day} {moment:%b}" if moment.year == now.year else f"{moment.day} {moment:%b %Y}"
+    day = f"{moment.day} {_MONTHS[moment.month - 1]}"
+    return day if moment.year == now.year else f"{day} {moment.year}"
 
 
 def day_time(moment: datetime) -> str:
     """The absolute time: `12 Nov 2026, 08:12 UTC`. The browser shows it in the person's time zone."""
     moment = _aware(moment)
-    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+    day = f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+    return f"{day}, {moment.hour:02}:{moment.minute:02} UTC"

@@ -14,7 +14,7 @@ from app.accounts.people import Person
 from app.core.errors import Conflict
 from app.core.ids import parse_id
 from app.core.schemas import CursorPage
-from app.web.envelope import Success, answers, success_json
+from app.web.envelope import Success, WrittenJson, answers
 from app.web.validation import parse
 from app.work_orders.presentation import page_json
 from app.work_orders.schemas import (
@@ -65,7 +65,7 @@ class WorkOrdersController(Controller):
     ) -> Page:
         wanted = _wanted(status=status, priority=priority, search=search, cursor=cursor, limit=limit)
         _, listed = await orders.list_for(asker_of(request), wanted)
-        return success_json(page_json(listed))
+        return WrittenJson(page_json(listed))
 
     @post(guards=[may_write], status_code=201, summary="Create a work order")
     async def create(
@@ -134,7 +134,7 @@ class AdminWorkOrdersController(Controller):
     ) -> Page:
         wanted = _wanted(status=status, priority=priority, search=search, cursor=cursor, limit=limit)
         _, listed = await orders.list_for(asker_of(request), wanted, everyones=True)
-        return success_json(page_json(listed))
+        return WrittenJson(page_json(listed))
 
 
 def _wanted(**given: Any) -> ListQuery:

@@ -10,8 +10,8 @@ from app.accounts.people import Person
 from app.core.cursors import Cursors, Position
 from app.work_orders.access import require_overseer
 from app.work_orders.list_repository import OrderLists, Slice
-from app.work_orders.presentation import Presenter
-from app.work_orders.schemas import Listed, ListQuery, OrderFilter
+from app.work_orders.presentation import Listed, Presenter
+from app.work_orders.schemas import ListQuery, OrderFilter
 
 
 class Listing:

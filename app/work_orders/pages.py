@@ -15,7 +15,7 @@ from app.accounts.guards import admin_or_viewer, asker_of, may_write, signed_in
 from app.accounts.people import Person
 from app.core.errors import Conflict, NotFound, ValidationFailed
 from app.core.ids import parse_id
-from app.web.pages import Pages, see_other
+from app.web.pages import Pages, pages_of, see_other
 from app.web.validation import parse
 from app.work_orders import forms
 from app.work_orders.conflicts import merge
@@ -46,13 +46,11 @@ class WorkOrderPages(Controller):
     include_in_schema = False
 
     @get(opt=READS_PERSON)
-    async def own(
-        self, request: AnyRequest, pages: NamedDependency[Pages], orders: NamedDependency[WorkOrderService]
-    ) -> Page:
+    async def own(self, request: AnyRequest, orders: NamedDependency[WorkOrderService]) -> Page:
         wanted = parse(ListQuery, _last_of_each(request))
         request.scope["user"], found = await orders.list_for(asker_of(request), wanted)
         where = {"path": OWN, "with_owner": False, "nav": "orders"}
-        return await _list(request, pages, "work_orders/list.html", wanted=wanted, found=page(found), **where)
+        return await _list(request, "work_orders/list.html", wanted=wanted, found=page(found), **where)
 
     @get("/new", guards=[may_write])
     async def new(self, request: AnyRequest, pages: NamedDependency[Pages]) -> Page:
@@ -135,19 +133,15 @@ class AllOrdersPage(Controller):
     include_in_schema = False
 
     @get(opt=READS_PERSON)
-    async def everyones(
-        self, request: AnyRequest, pages: NamedDependency[Pages], orders: NamedDependency[WorkOrderService]
-    ) -> Page:
+    async def everyones(self, request: AnyRequest, orders: NamedDependency[WorkOrderService]) -> Page:
         wanted = parse(ListQuery, _last_of_each(request))
         request.scope["user"], found = await orders.list_for(asker_of(request), wanted, everyones=True)
         where = {"path": EVERYONES, "with_owner": True, "nav": "all_orders"}
-        return await _list(request, pages, "work_orders/admin_list.html", wanted=wanted, found=page(found), **where)
+        return await _list(request, "work_orders/admin_list.html", wanted=wanted, found=page(found), **where)
 
 
-async def _list(
-    request: AnyRequest, pages: Pages, template: str, *, wanted: ListQuery, found: OrderPage, **where: Any
-) -> Page:
-    return await pages.page_or_fragment(
+async def _list(request: AnyRequest, template: str, *, wanted: ListQuery, found: OrderPage, **where: Any) -> Page:
+    return await pages_of(request).page_or_fragment(
         request,
         template,
         "work_orders/_list.html",

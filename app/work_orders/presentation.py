@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from bson import ObjectId
@@ -14,7 +16,6 @@ from app.core.clock import iso_ms
 from app.work_orders.schemas import (
     HistoryEntry,
     HistoryMark,
-    Listed,
     Order,
     OrderPage,
     WorkOrderDetail,
@@ -26,6 +27,16 @@ class People(Protocol):
     """How orders name people."""
 
     async def refs(self, ids: Iterable[ObjectId]) -> Mapping[ObjectId, PersonRef]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of orders and the people who own them. `searched_to`: a search was cut short there."""
+
+    orders: list[Order]
+    owners: Mapping[ObjectId, PersonRef]
+    next_cursor: str | None
+    searched_to: datetime | None
 
 
 class Presenter:

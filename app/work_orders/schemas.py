@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
@@ -198,16 +197,6 @@ class Order(Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A page of orders and the people who own them. `searched_to`: a search was cut short there."""
-
-    orders: list[Order]
-    owners: Mapping[ObjectId, PersonRef]
-    next_cursor: str | None
-    searched_to: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,11 @@ from app.work_orders.errors import OrderNotFound, UndoOutOfDate
 from app.work_orders.list_repository import OrderLists
 from app.work_orders.listing import Listing
 from app.work_orders.outcomes import AlreadyApplied
-from app.work_orders.presentation import People, Presenter, page
+from app.work_orders.presentation import Listed, People, Presenter, page
 from app.work_orders.repository import OrderRepository
 from app.work_orders.schemas import (
     PAGE_DEFAULT,
     HistoryEntry,
-    Listed,
     ListQuery,
     Mark,
     Order,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,17 @@ from tests.conftest import Server
 from tests.tools.reviewed import TOOLS, send_form
 
 AGENTS = "/app/admin/agents"
+_OPERATORS_TOOL = """from desk_tool import Arguments, Desk, declare
+
+
+class Asked(Arguments):
+    shelf: str
+
+
+@declare(name="clean_up", description="Cleans.", risk="bulk", arguments=Asked, exposure="operator-gated")
+async def tool(args: Asked, desk: Desk) -> object:
+    return "cleaned " + args.shelf
+"""
 
 
 def _row_of(page: str, name: str) -> str:
@@ -104,6 +117,36 @@ async def test_what_is_not_gated_for_operators_does_not_run_from_the_page(server
         bad = await send_form(dispatcher, f"{TOOLS}/run", fragment=True, name="admin_metrics", arguments=typed)
         assert bad.status_code == 400
         assert "The arguments are not one JSON object." in bad.text
+
+
+class TestAnOperatorsTool:
+    """With one custom tool that only runs from the page."""
+
+    @pytest.fixture
+    def overrides(self, tmp_path: Path) -> dict[str, Any]:
+        folder = tmp_path / "custom_tools"
+        folder.mkdir()
+        (folder / "clean.py").write_text(_OPERATORS_TOOL)
+        return {"custom_tools_dir": folder}
+
+    async def test_it_runs_from_the_page_alone_and_is_on_record(self, server: Server) -> None:
+        """T-5, D-20: its form is there; answer, refusal and audit row in words, page and fragment."""
+        dispatcher = await server.sign_in_as("dispatcher")
+        page = (await dispatcher.get(TOOLS)).text
+        assert page.count(f'action="{TOOLS}/run"') == 1
+        assert "never sees it" in _row_of(page, "clean_up")
+        for fragment in (True, False):
+            ran = await send_form(
+                dispatcher, f"{TOOLS}/run", fragment=fragment, name="clean_up", arguments='{"shelf": "<b>12</b>"}'
+            )
+            assert ran.status_code == 200
+            assert "It answered" in ran.text
+            assert "cleaned &lt;b&gt;12&lt;/b&gt;" in ran.text
+        wrong = await send_form(dispatcher, f"{TOOLS}/run", fragment=True, name="clean_up", arguments='{"no": 1}')
+        assert wrong.status_code == 409
+        assert "It answered" not in wrong.text
+        trail = (await dispatcher.get(AGENTS)).text
+        assert "ran a tool from the operator’s page: <code>clean_up</code>" in trail
 
 
 def _listed(policy: ToolPolicy) -> ListedTool:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
 import pytest
+from redis.asyncio import BlockingConnectionPool
+from redis.exceptions import ConnectionError  # noqa: A004 - of Redis
 
 from app.core.mongo import Database
 from app.core.settings import Settings
 from app.main import create_app
+from app.web.shared_counts import SharedCounts
 from tests.conftest import serving
 
 MOST = 3
@@ -85,3 +91,26 @@ async def test_the_client_is_found_behind_trusted_proxies_and_never_taken_from_i
     assert await spend(client, **{"X-Forwarded-For": forwarded[0]}) == [401, 401, 401, 429]
     answer = await client.get("/api/v1/users/me", headers={"X-Forwarded-For": forwarded[1]})
     assert answer.status_code == (429 if same_client else 401)
+
+
+async def test_hits_that_come_together_are_each_counted_once(settings: Settings) -> None:
+    """HTTP-4: they share their trips to Redis, and nothing else."""
+    pool = BlockingConnectionPool.from_url(settings.redis_url)
+    counts, name = SharedCounts(settings.redis_url, pool), uuid.uuid4().hex
+    keys = [f"{name}-{number % 3}" for number in range(60)]
+    async with asyncio.timeout(10):
+        seen = await asyncio.gather(*(counts.incr(key, 60) for key in keys))
+    by_key = {key: sorted(count for k, count in zip(keys, seen, strict=True) if k == key) for key in keys}
+    assert list(by_key.values()) == [list(range(1, 21))] * 3
+    assert 58 <= await counts.get_expiry(keys[0]) - time.time() <= 61
+    await pool.aclose()
+
+
+async def test_without_redis_every_hit_that_waits_is_told() -> None:
+    """HTTP-4: none is left waiting; one that gave up disturbs no other."""
+    counts = SharedCounts(NOWHERE, BlockingConnectionPool.from_url(NOWHERE))
+    async with asyncio.timeout(10):
+        hits = [asyncio.ensure_future(counts.incr("anyone", 60)) for _ in range(5)]
+        hits[0].cancel()
+        told = await asyncio.gather(*hits, return_exceptions=True)
+    assert [type(answer) for answer in told] == [asyncio.CancelledError, *[ConnectionError] * 4]

@@ -15,9 +15,7 @@ from markupsafe import Markup
 from app.web.templates import (
     STATIC,
     TEMPLATES,
-    ago,
     create_environment,
-    day_time,
     duration,
     initials,
     iso,
@@ -26,6 +24,7 @@ from app.web.templates import (
     usd,
     with_query,
 )
+from app.web.times import ago, day_time
 from tests.web.template_contexts import all_contexts
 from tests.web.template_objects import HOSTILE, NOW, approval, before, common, listing
 

@@ -74,9 +74,10 @@ LISTS: list[tuple[str, ObjectId | None, OrderFilter, int]] = [
 async def test_a_list_examines_hardly_more_keys_than_it_shows(
     profiled: Database, _name: str, owner: ObjectId | None, wanted: OrderFilter, most: int
 ) -> None:
-    """DATA-3, WO-3, WO-4: on the first page and far down."""
-    for after in (None, Position(START - timedelta(seconds=600), ObjectId())):
-        await OrderLists(profiled).page(owner, wanted, after, 20)
+    """DATA-3, WO-3, WO-4: on the first page and far down, alone and with the person beside it."""
+    beside = {"$unionWith": {"coll": "users", "pipeline": [{"$match": {"_id": OWNER.id}}]}}
+    for after, stage in ((None, None), (None, beside), (Position(START - timedelta(seconds=600), ObjectId()), beside)):
+        await OrderLists(profiled).page(owner, wanted, after, 20, stage=stage)
         plans, keys, documents = await _examined(profiled)
         assert not any("COLLSCAN" in plan for plan in plans)
         assert keys <= most
