@@ -45,5 +45,8 @@ def events_of(call: AgentToolCall) -> list[RunEvent]:
 
 
 async def tell(events: EventLog, call: AgentToolCall) -> None:
+    """Not what a dispatcher released: the run that asked for it has told its last event, and nothing follows it."""
+    if call.review_id is not None:
+        return
     for event in events_of(call):
         await events.append(call.run_id, event)

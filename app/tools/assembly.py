@@ -11,6 +11,8 @@ from app.core.mongo import Database
 from app.core.settings import Settings
 from app.governance.audit import AuditLog
 from app.governance.service import GovernanceService
+from app.tools.connections.access import Access, process_environment
+from app.tools.connections.connection import Connection, Connections
 from app.tools.connections.policy_file import load_connections
 from app.tools.connections.port import Sender
 from app.tools.connections.request_tool import RequestTool
@@ -106,14 +108,18 @@ def desk_tools(accounts: AccountsFeature, orders: WorkOrderService) -> list[Tool
 
 
 def _request_tool(settings: Settings, sender: Sender, limiter: RateLimiter) -> RequestTool | None:
-    """None where there is no connection: the model is not offered what it cannot use."""
-    connections = load_connections(settings.connections_dir)
-    if not len(connections):
-        return None
-    tool = RequestTool(connections, sender, limiter)
-    for warning in tool.warnings():
-        log.warning("connection_not_set_up", what=warning)
-    return tool
+    """Over the connections that can be called as things are; None where there is none of these.
+
+    The model is not offered what it cannot use. What is left out is told, and tried again at the next start.
+    """
+    access = Access(sender, process_environment())
+    usable: list[Connection] = []
+    for connection in load_connections(settings.connections_dir):
+        if fault := access.fault(connection):
+            log.warning("connection_left_out", connection=connection.source, why=fault)
+        else:
+            usable.append(connection)
+    return RequestTool(Connections(usable), sender, limiter) if usable else None
 
 
 def _listed(registry: ToolRegistry, request: RequestTool | None) -> list[tuple[ToolPolicy, str]]:

@@ -11,6 +11,9 @@ import httpx
 import pytest
 from bson import ObjectId
 
+from app.accounts.actors import HumanActor
+from app.core.settings import Settings
+from app.desk import open_desk
 from app.llm.demo.script import Step, call, say
 from app.llm.demo.scripted_model import ScriptedModel
 from app.tools.policy import Tier
@@ -119,6 +122,9 @@ async def test_eleven_units_are_denied_and_wait_in_the_queue_and_run_from_it_onc
     assert done.status == "run"
     assert sent(systems) == [("POST", "/reservations")]
     assert systems.inventory.reservations[0]["quantity"] == 11
+    again = await owner.get(f"/api/v1/ai/runs/{stream.run_id}/events", headers={"Accept": "text/event-stream"})
+    assert again.text.rstrip().split("event: ")[-1].startswith("message_done")
+    assert again.text.count("event: tool_result") == 2
     await server.desk.copilot.sweeper.sweep()
     assert len(systems.inventory.requests) == 1
 
@@ -293,3 +299,15 @@ async def test_a_custom_tool_reads_through_a_connection_and_changes_nothing(
     assert write["outcome"] == "error"
     assert "Delegated agent escalation: " in write["result"]["message"]
     assert sent(systems) == [("GET", "/parts/SEA-0118")]
+
+
+async def test_a_connection_that_cannot_be_called_is_not_offered(
+    settings: Settings, database: object, systems: Systems, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T-10, D-19: without its secret it is left out, the others stay, and the desk starts"""
+    monkeypatch.delenv("NOTIFICATIONS_TOKEN")
+    async with open_desk(settings) as desk:
+        dispatcher = HumanActor(ObjectId(), "admin")
+        names = {row.policy.name for row in await desk.tools.listing.all(dispatcher)}
+    assert "inventory GET /parts" in names
+    assert "notifications POST /messages" not in names
