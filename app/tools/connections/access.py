@@ -11,7 +11,7 @@ from urllib.parse import quote
 from pydantic_settings import DotEnvSettingsSource
 
 from app.core.settings import Settings
-from app.tools.connections.connection import Connection, Connections
+from app.tools.connections.connection import Connection
 from app.tools.connections.port import Sender
 
 _SHORTEST_SECRET = 4
@@ -47,13 +47,6 @@ class Access:
         if connection.auth is None:
             return None
         return connection.auth.header, self._environment.get(connection.auth.variable, "")
-
-    def warnings(self, connections: Connections) -> list[str]:
-        """One line for each connection that cannot be called as things are: told at boot, refused at the call."""
-        faults = ((connection, self.fault(connection)) for connection in connections)
-        return [
-            f"{connection.source}: {fault}; its calls are refused until then" for connection, fault in faults if fault
-        ]
 
 
 def without_secret(text: str, secret: tuple[str, str] | None) -> str:

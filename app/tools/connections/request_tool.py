@@ -52,10 +52,6 @@ class RequestTool:
         """The policy of every endpoint, in the order of the files."""
         return tuple(endpoint.policy for connection in self._connections for endpoint in connection.endpoints)
 
-    def warnings(self) -> list[str]:
-        """One line for each connection that cannot be called as things are; told at boot."""
-        return self._access.warnings(self._connections)
-
     def policy_of(self, args: Arguments) -> ToolPolicy:
         """The strictest policy of all endpoints that the request may mean; unknown ones are never allowed (T-9)."""
         return self._connections.policy_of(_said(args).request())
