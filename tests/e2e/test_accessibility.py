@@ -43,6 +43,7 @@ async def test_the_dispatcher_s_pages_have_no_serious_issue(
         await expect(conversation(page)).to_have_attribute("aria-busy", "false", timeout=SLOW_MS)
         await page.get_by_role("button", name="Close the copilot").click()
         await _check_each(page, DISPATCH)
+        await page.goto("/app/admin/agents/runs")
         await page.locator(".row-link").first.click()
         await expect(page.get_by_label("Transcript")).to_be_visible()
         await check(page, "a run, as the dispatcher reads it")
