@@ -120,14 +120,14 @@ class CallRepository:
     async def spend_preview(
         self, run_id: ObjectId, handshake_hash: str, by: ObjectId, now: datetime
     ) -> AgentToolCall | None:
-        """An approved preview of this run, used up by exactly one call; met again, that call's own."""
+        """An approved preview of this run, in its time, used up by exactly one call; met again, that call's own."""
         found = await self._calls.find_one_and_update(
             {
                 "runId": run_id,
                 "outcome": "executed",
                 "approval.status": "approved",
                 "handshakeHash": handshake_hash,
-                "spentBy": {"$in": [None, by]},
+                "$or": [{"spentBy": by}, {"spentBy": None, "approval.expiresAt": {"$gt": now}}],
             },
             {"$set": {"spentBy": by, "updatedAt": now}},
             sort=[("spentBy", DESCENDING)],

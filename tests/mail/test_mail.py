@@ -5,53 +5,23 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from email import message_from_bytes, policy
-from email.message import EmailMessage
 
 import pytest
 import structlog
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from app.mail.log import LogMailer, redacted
 from app.mail.port import MailNotSent
 from app.mail.smtp import SmtpAddress, SmtpMailer
+from tests.mail.inbox import Inbox, running_inbox
 
 LINK = "https://desk.test/reset-password?token=s3cret-t0ken_x"
 SENDER = "no-reply@desk.test"
 
 
-class Inbox:
-    """A real SMTP server on loopback; `mails` awaits what it took."""
-
-    def __init__(self) -> None:
-        self.mails: asyncio.Queue[tuple[Envelope, EmailMessage]] = asyncio.Queue(10)
-        self.refuses = False
-        self.port = 0
-
-    async def handle_RCPT(
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
-    ) -> str:
-        if self.refuses:
-            return "550 no such mailbox"
-        envelope.rcpt_tos.append(address)
-        return "250 OK"
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        assert isinstance(envelope.content, bytes)
-        message = message_from_bytes(envelope.content, policy=policy.default)
-        assert isinstance(message, EmailMessage)
-        await self.mails.put((envelope, message))
-        return "250 OK"
-
-
 @pytest.fixture
 async def inbox() -> AsyncIterator[Inbox]:
-    box, loop = Inbox(), asyncio.get_running_loop()
-    server = await loop.create_server(lambda: SMTP(box, loop=loop), "127.0.0.1", 0)
-    box.port = server.sockets[0].getsockname()[1]
-    yield box
-    server.close()
-    await server.wait_closed()
+    async with running_inbox() as box:
+        yield box
 
 
 async def test_a_mail_arrives_as_it_was_written(inbox: Inbox) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.llm.demo.script import Step, call
+from app.llm.demo.script import Answer, call
 from tests.tools.connections.systems import ENVIRONMENT, Systems, running_systems
 
 RESERVE: dict[str, Any] = {
@@ -32,7 +32,7 @@ async def connected(folder: Path) -> AsyncIterator[Systems]:
             yield systems
 
 
-def reserve(quantity: Any, intent: str, **changes: Any) -> Step:
+def reserve(quantity: Any, intent: str, **changes: Any) -> Answer:
     """The model asks for a reservation of `quantity` seals."""
     body = {"sku": "SEA-0118", "quantity": quantity}
     return call("request", RESERVE | {"body": body, "intent": intent} | changes)

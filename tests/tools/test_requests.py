@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -17,11 +20,13 @@ from app.desk import open_desk
 from app.llm.demo.script import Step, call, say
 from app.llm.demo.scripted_model import ScriptedModel
 from app.tools.policy import Tier
-from tests.conftest import Server
+from tests.conftest import Server, ShiftedClock
 from tests.copilot.stage import results, stored_call, turn
 from tests.copilot.talk import Listener, decide, open_session, say_to
 from tests.tools.connected import RESERVE, connected, reserve, sent
 from tests.tools.connections.systems import Systems
+
+PAST_EXPIRY = timedelta(minutes=11)
 
 
 @pytest.fixture
@@ -311,3 +316,36 @@ async def test_a_connection_that_cannot_be_called_is_not_offered(
         names = {row.policy.name for row in await desk.tools.listing.all(dispatcher)}
     assert "inventory GET /parts" in names
     assert "notifications POST /messages" not in names
+
+
+async def test_what_was_not_decided_in_time_never_leaves(
+    owner: httpx.AsyncClient, model: ScriptedModel, systems: Systems, clock: ShiftedClock
+) -> None:
+    """T-10, T-12, scenario 2.8: expired, and nothing to stand on in the next turn either"""
+    async with AsyncExitStack() as stack:
+        asked = await _asked(stack, owner, model, reserve(2, "write"))
+        clock.advance(PAST_EXPIRY)
+        answer = await decide(owner, asked.asked["toolCallId"], approve=True)
+        assert answer.status_code == 410
+        await asked.stream.to_the_end()
+    later = await turn(owner, model, reserve(2, "confirmed_write"), say("No."), session=asked.session)
+    assert results(later) == [("error", "POLICY_DENIED")]
+    assert sent(systems) == []
+
+
+@pytest.mark.parametrize("overrides", [{"agent_sweep_interval_ms": 3_600_000}])
+async def test_an_approval_that_is_used_after_its_time_is_not_one(
+    owner: httpx.AsyncClient, model: ScriptedModel, systems: Systems, clock: ShiftedClock
+) -> None:
+    """T-10, T-12: approved in time, but the model comes back with it too late"""
+    late = asyncio.Event()
+    async with AsyncExitStack() as stack:
+        confirmed = replace(reserve(2, "confirmed_write"), before=late)
+        asked = await _asked(stack, owner, model, reserve(2, "write"), confirmed, say("No."))
+        assert (await decide(owner, asked.asked["toolCallId"], approve=True)).status_code == 200
+        await asked.stream.until("tool_result")
+        clock.advance(PAST_EXPIRY)
+        late.set()
+        await asked.stream.to_the_end()
+    assert results(asked.stream) == [("executed", None), ("error", "POLICY_DENIED")]
+    assert sent(systems) == []
