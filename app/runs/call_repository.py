@@ -10,7 +10,7 @@ from bson import ObjectId
 from pymongo import DESCENDING, ReturnDocument, WriteConcern
 from pymongo.errors import DuplicateKeyError
 
-from app.core.mongo import Database
+from app.core.mongo import Database, first_batch
 from app.runs.models import AgentToolCall
 
 
@@ -59,7 +59,10 @@ class CallRepository:
         return [AgentToolCall.model_validate(row) async for row in cursor]
 
     async def count_pending(self, user_id: ObjectId) -> int:
-        return await self._calls.count_documents({"userId": user_id, "outcome": "pending"}, limit=100)
+        """At most 100. Every page of a person's asks it: one plain trip, without the driver's cursor."""
+        where = {"userId": user_id, "outcome": "pending"}
+        found = {"find": self._calls.name, "filter": where, "projection": {"_id": 1}, "limit": 100, "singleBatch": True}
+        return len(await first_batch(self._calls.database, found))
 
     async def move(self, call_id: ObjectId, expected: str, fields: dict[str, Any], **more: Any) -> AgentToolCall | None:
         """Sets `fields` where the outcome is still `expected` (and `more` holds); None for the loser."""
