@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import structlog
 
+from app.core.logging import get_logger
 from app.mail.log import LogMailer, redacted
 from app.mail.port import MailNotSent
 from app.mail.smtp import SmtpAddress, SmtpMailer
@@ -108,6 +109,13 @@ def test_a_bad_address_names_the_key_and_not_the_value(url: str) -> None:
     assert "mail.test" not in str(caught.value)
 
 
+@pytest.fixture
+def fresh_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A logger that has not been used: a used one keeps to how logging was set up then, by any test before."""
+    monkeypatch.setattr("app.mail.log.log", get_logger("app.mail.log"))
+
+
+@pytest.mark.usefixtures("fresh_log")
 async def test_without_smtp_the_log_tells_of_the_mail_and_cuts_the_token() -> None:
     """AUTH-7, SEC-10"""
     with structlog.testing.capture_logs() as lines:
@@ -116,6 +124,7 @@ async def test_without_smtp_the_log_tells_of_the_mail_and_cuts_the_token() -> No
     assert lines[0]["text"] == "go to https://desk.test/reset-password?token=[redacted]&x=1"
 
 
+@pytest.mark.usefixtures("fresh_log")
 async def test_in_development_the_whole_link_shows_at_debug_level_only() -> None:
     """AUTH-7"""
     with structlog.testing.capture_logs() as lines:
