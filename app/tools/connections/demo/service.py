@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ class Reply:
     body: Any = None
 
 
-class DemoService:
+class DemoService(ABC):
     """An ASGI app below `/api`. A subclass says what it does in `answer`; POSTs are remembered by their key."""
 
     def __init__(self, token: str) -> None:
@@ -48,9 +49,9 @@ class DemoService:
         self.requests: list[Received] = []
         """What arrived with the right token, oldest first, at most `MAX_RECORDED`."""
 
+    @abstractmethod
     def answer(self, request: Received) -> Reply:
         """The reply to a request with the right token; `path` is what follows `/api`."""
-        raise NotImplementedError
 
     async def received(self, count: int) -> list[Received]:
         """The requests, once there are `count` of them. Raises `TimeoutError`."""
